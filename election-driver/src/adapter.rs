@@ -16,10 +16,10 @@ macro_rules! adapter {
         #[cfg(feature = "tls")]
         pub use $crate::tls;
         pub use $crate::{
-            BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader,
-            Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError,
-            PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store, StoreError,
-            StoreErrorCode, WorkError, core, default_node, guide, log, metrics, now,
+            BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Ignorance, Lagged,
+            Leader, Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause,
+            PauseError, PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store,
+            StoreError, StoreErrorCode, WorkError, core, default_node, guide, log, metrics, now,
         };
         #[cfg(feature = "sql")]
         pub use $crate::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
@@ -55,8 +55,22 @@ macro_rules! adapter {
         #[doc = concat!("Collects what an [`Election`] on ", $name, " needs: a name and a store.")]
         ///
         /// The ttl (15 s) says how soon a crashed leader is replaced; every other span follows from
-        /// it. [`guide::timing`](election_driver::guide::timing) says what each of them costs. All
-        /// settings are at [`election_driver::Builder`].
+        /// it. [`guide::timing`](election_driver::guide::timing) says what each of them costs.
+        ///
+        /// ```
+        #[doc = concat!("use ", module_path!(), "::{BuildError, Election, Store};")]
+        /// use std::time::Duration;
+        ///
+        /// fn reports(store: impl Store) -> Result<Election<impl Store>, BuildError> {
+        ///     Election::builder("reports")
+        ///         .label("10.0.0.7:8080") // where to find the leader
+        ///         .ttl(Duration::from_secs(30))
+        ///         .store(store)
+        ///         .build()
+        /// }
+        /// ```
+        ///
+        /// All settings are at [`election_driver::Builder`].
         pub type Builder<S> = $crate::Builder<$runtime, S>;
         #[doc = concat!("A node of a cluster on ", $name, ", which elects its primary by votes.")]
         ///
@@ -100,18 +114,63 @@ macro_rules! adapter {
         ///
         /// Cheap to clone, and the same for a lease and a quorum. Dropping the last one leaves the
         /// election in the background; [`shutdown`](election_driver::Handle::shutdown) waits for it.
+        ///
+        /// ```
+        #[doc = concat!("use ", module_path!(), "::{Handle, NotLeader};")]
+        ///
+        /// fn refresh(leader: &Handle) -> Result<(), NotLeader> {
+        ///     let lease = leader.require()?; // or an error that says who leads instead
+        ///     println!("refreshing under epoch {}", lease.epoch());
+        ///     Ok(()) // the guard is dropped only now, after the work
+        /// }
+        /// ```
+        ///
         /// All calls are at [`election_driver::Handle`].
         pub type Handle = $crate::Handle<$runtime>;
         /// A guard for one leadership of this process: hold it while leader work runs.
         ///
         /// It says when leadership ends, carries the fencing token
         /// ([`epoch`](election_driver::Lease::epoch)), and keeps leadership from being released
-        /// while work may still run. Cheap to clone. All calls are at [`election_driver::Lease`].
+        /// while work may still run. Cheap to clone.
+        ///
+        /// ```
+        #[doc = concat!("use ", module_path!(), "::{Lease, Lost};")]
+        ///
+        /// fn print(pages: &[&str], lease: &Lease) -> Result<(), Lost> {
+        ///     for page in pages {
+        ///         lease.check()?; // before every act
+        ///         println!("{page}, under epoch {}", lease.epoch());
+        ///     }
+        ///     Ok(())
+        /// }
+        /// ```
+        ///
+        /// All calls are at [`election_driver::Lease`].
         pub type Lease = $crate::Lease<$runtime>;
         /// Sees the latest state of an election, for readers who do not need the changes in between.
         ///
         /// Its first answer comes at once, the next with the next change. It is no [`Handle`]: it
-        /// does not keep this process in the election. All calls are at [`election_driver::Watch`].
+        /// does not keep this process in the election.
+        ///
+        /// ```
+        #[doc = concat!("use ", module_path!(), "::Handle;")]
+        ///
+        /// async fn follow(leader: &Handle) {
+        ///     let mut watch = leader.watch();
+        ///     loop {
+        ///         let status = watch.changed().await;
+        ///         if status.closed {
+        ///             return; // the elector has ended
+        ///         }
+        ///         match status.leader {
+        ///             Some(leader) => println!("{} leads", leader.term),
+        ///             None => println!("nobody is known to lead"),
+        ///         }
+        ///     }
+        /// }
+        /// ```
+        ///
+        /// All calls are at [`election_driver::Watch`].
         pub type Watch = $crate::Watch<$runtime>;
     };
 }

@@ -8,6 +8,7 @@
 //! | [`shutdown`] | leaving so that another leads at once |
 //! | [`testing`] | your own service under simulated crashes, outages and late statements |
 //! | [`production`] | probes, dashboards, alerts, and what each metric and event asks you to do |
+//! | [`command`] | the `election` command: jobs, scripts, cron, programs that ask, and clusters without a program |
 //! | [`tables`] | the tables in your database as an interface: every column, and who writes it |
 //! | [`coming_from`] | River, `ShedLock`, `gemstone_utils`, client-go, kevy-elect: what is called what here |
 //! | [`comparison`] | flock, etcd, Consul, leader-elector, `ShedLock`, River and Patroni beside this |
@@ -24,6 +25,8 @@
 pub mod choosing {}
 #[doc = include_str!("guide/coming_from.md")]
 pub mod coming_from {}
+#[doc = include_str!("guide/command.md")]
+pub mod command {}
 #[doc = include_str!("guide/comparison.md")]
 pub mod comparison {}
 #[doc = include_str!("guide/fencing.md")]

@@ -33,6 +33,7 @@
 //!
 //! | `event` | level | what has happened | more fields |
 //! | --- | --- | --- | --- |
+//! | `unknown` | info | this node does not know who leads: it hears no leader, and too few others to say that nobody leads | `cause` |
 //! | `ballot` | error | the ballot cannot be read: this node follows and never votes | `cause` |
 //! | `save_failed` | warn | the ballot could not be written, told once until it can | `epoch`, `cause` |
 //! | `save_hangs` | error | the disk has not written the ballot for a `down_after`: this node is not fit to lead | |

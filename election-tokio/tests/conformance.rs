@@ -12,6 +12,11 @@ mod many_threads {
     }
 
     election_driver::conformance!(Tokio, block_on);
+    #[cfg(all(feature = "mysql", feature = "postgres", feature = "tls"))]
+    mod cluster {
+        use super::*;
+        election_driver::conformance_of_clusters!(Tokio, block_on);
+    }
 }
 
 /// On the only thread there is, which runs the elector, its leader's work and the test itself.

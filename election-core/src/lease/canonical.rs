@@ -55,8 +55,8 @@ pub struct Surroundings {
     /// The row may be lost, or an older one take its place. Otherwise the row itself has seen
     /// every epoch that a process can have seen.
     pub row_loss: bool,
-    /// The database's clock may go back. Otherwise no holder is silent for longer than its lease
-    /// without the lease having ended.
+    /// The database's clock may go back. Otherwise, and unless a replica was promoted, no holder is
+    /// silent for longer than its lease without the lease having ended.
     pub clock_back: bool,
     /// The process may be told to leave. Otherwise the number of its last tries does not matter.
     pub farewell: bool,
@@ -102,7 +102,7 @@ impl Lease {
             // A holder this silent is taken over from, however much longer it has been silent.
             let silence = view.silence(&self.config);
             view.rebase(&time, silence);
-            if !around.clock_back {
+            if !around.clock_back && !view.row.server.follows() {
                 view.forget_silence();
             }
         }

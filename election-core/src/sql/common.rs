@@ -14,7 +14,7 @@ pub(super) const OTHERS: &str = "SELECT candidate_id FROM {candidate} \
      WHERE ns = {:ns} AND expires_ms > {now} \
      AND (candidate_id <> {:id} OR incarnation <> {:inc}) LIMIT 1";
 
-/// SQLite and PostgreSQL.
+/// SQLite, and whatever speaks PostgreSQL's protocol.
 pub(super) const UPSERT_CANDIDATE: &str = "INSERT INTO {candidate} \
      (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
      VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
@@ -22,12 +22,17 @@ pub(super) const UPSERT_CANDIDATE: &str = "INSERT INTO {candidate} \
      label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
      expires_ms = excluded.expires_ms";
 
-/// SQLite and MySQL; PostgreSQL also notifies.
+/// PostgreSQL also notifies.
 pub(super) const VACATE: &str = "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
      label = NULL, expires_ms = {now}, updated_ms = {now} \
      WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND epoch = {:epoch}";
 
-/// SQLite and MySQL; PostgreSQL also notifies.
+/// PostgreSQL also notifies.
 pub(super) const REQUEST_RESIGN: &str = "UPDATE {leader} \
      SET resign_requested_epoch = {:epoch}, updated_ms = {now} \
      WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id IS NOT NULL";
+
+/// SQLite and clusters. MySQL returns no rows, and PostgreSQL also notifies.
+pub(super) const ASK_LEADER: &str = "UPDATE {leader} \
+     SET resign_requested_epoch = epoch, updated_ms = {now} \
+     WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING epoch";

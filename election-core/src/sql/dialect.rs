@@ -9,7 +9,8 @@ use thiserror::Error;
 pub enum Dialect {
     /// SQLite 3.37 or later.
     Sqlite,
-    /// PostgreSQL 12 or later.
+    /// PostgreSQL 12 or later. For other servers that speak its protocol, see
+    /// [`Flavor`](super::Flavor).
     Postgres,
     /// MySQL 8 and MariaDB 10.4, or later.
     MySql,

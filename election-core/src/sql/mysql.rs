@@ -17,7 +17,10 @@
 //! term changes: whichever of the two is committed first, the other is refused. An UPDATE that
 //! changes nothing is no write; the row is removed and made anew.
 
-use super::{common, template::Templates};
+use super::{
+    common,
+    template::{Templates, Told},
+};
 
 /// What a reader wants to know of a leader row.
 macro_rules! row {
@@ -28,8 +31,7 @@ macro_rules! row {
 }
 
 pub(super) const TEMPLATES: Templates = Templates {
-    now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
-    history: "1",
+    told: Told::no_history("(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)"),
     attempt: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
               leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
               expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \

@@ -16,10 +16,15 @@
 //!
 //! A promoted replica continues another timeline than the server before it. The number is in the name
 //! of the segment that is being written: the control file lags behind until the next checkpoint. On a
-//! replica that was not promoted this is an error, and the row there is not the newest. See
-//! [`Server`](crate::lease::Server) for what follows from it.
+//! replica that was not promoted this is an error, and the row there is not the newest. Timelines begin
+//! again with 1 in a new cluster (`pg_upgrade`), so a record also names the cluster, by the identifier
+//! that a primary shares with its replicas only. See [`Server`](crate::lease::Server) for what follows
+//! from it.
 
-use super::{common, template::Templates};
+use super::{
+    common,
+    template::{Templates, Told},
+};
 
 /// The last condition of a write's WHERE clause, and always true.
 macro_rules! bounded {
@@ -34,14 +39,21 @@ macro_rules! bounded {
 /// Since when the server's history is known, if that is recorded and not in the future.
 macro_rules! since {
     () => {
-        "(SELECT s.since_ms FROM {server} s WHERE s.history = {history} AND s.since_ms <= {now})"
+        "(SELECT s.since_ms FROM {server} s WHERE s.system = {system} AND s.history = {history} \
+         AND s.since_ms <= {now})"
     };
 }
 
-/// What a reader wants to know of the server's history.
+/// What a reader wants to know of the server's history. The first follows none: nothing is asked of it.
 macro_rules! server {
     () => {
-        concat!("{history}, ", since!(), ", {now} - ", since!())
+        concat!(
+            "{history}, CASE WHEN {history} > 1 THEN ",
+            since!(),
+            " END, CASE WHEN {history} > 1 THEN {now} - ",
+            since!(),
+            " END"
+        )
     };
 }
 
@@ -57,12 +69,15 @@ macro_rules! outlasted {
     };
 }
 
-/// The epoch of a new term. Each history has its own range of 2^42 ms (139 years), because it does not
-/// know the newest epochs of those before.
+/// The epoch of a new term. Behind each promotion a range of 2^42 ms (139 years) begins, because the
+/// newest epochs of before are not known there. The promotions of clusters that this one was made from
+/// count, too.
 macro_rules! next_epoch {
     () => {
-        "GREATEST(l.epoch+1, {now} + (LEAST({history}, 1048576) - 1) * 4398046511104, \
-         {:seen}::bigint+1)"
+        "GREATEST(l.epoch+1, {now} + CASE WHEN {history} > 1 THEN LEAST({history} - 1 \
+         + COALESCE((SELECT sum(h.promotions) FROM (SELECT max(s.history) - 1 AS promotions \
+         FROM {server} s WHERE s.system <> {system} GROUP BY s.system) h), 0)::bigint, 1048575) \
+         ELSE 0 END * 4398046511104, {:seen}::bigint+1)"
     };
 }
 
@@ -73,11 +88,15 @@ macro_rules! row {
          COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms"
     };
 }
+pub(super) use row;
 
 pub(super) const TEMPLATES: Templates = Templates {
-    // A double is cheaper than numeric, and exact to the microsecond until the year 2242.
-    now: "(date_part('epoch', statement_timestamp())*1000::double precision)::bigint",
-    history: "('x'::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint",
+    told: Told {
+        // A double is cheaper than numeric, and exact to the microsecond until the year 2242.
+        now: "(date_part('epoch', statement_timestamp())*1000::double precision)::bigint",
+        system: "(SELECT c.system_identifier FROM pg_catalog.pg_control_system() c)",
+        history: "('x'::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint",
+    },
     attempt: concat!(
         "WITH won AS (UPDATE {leader} l SET epoch = ",
         next_epoch!(),
@@ -182,8 +201,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     rewrite_fence: None,
     // If the clock has gone back behind the record, it is known since now.
     seed_server: Some(
-        "INSERT INTO {server} AS s (history, since_ms) VALUES ({history}, {now}) \
-         ON CONFLICT (history) DO UPDATE SET since_ms = EXCLUDED.since_ms \
+        "INSERT INTO {server} AS s (system, history, since_ms) \
+         VALUES ({system}, {history}, {now}) ON CONFLICT (system, history) DO UPDATE SET since_ms = EXCLUDED.since_ms \
          WHERE s.since_ms > EXCLUDED.since_ms",
     ),
 };
@@ -217,6 +236,8 @@ pub(super) const TABLES: &[&str] = &[
 
 /// Version 2.
 pub(super) const SERVER_TABLE: &[&str] = &["CREATE TABLE {server} (
-  history bigint NOT NULL PRIMARY KEY,
-  since_ms bigint NOT NULL
+  system bigint NOT NULL,
+  history bigint NOT NULL,
+  since_ms bigint NOT NULL,
+  PRIMARY KEY (system, history)
 )"];

@@ -1,15 +1,19 @@
 //! The tables and their numbered migrations. Each migration is applied once.
 
 use super::{
+    cluster,
     dialect::Dialect,
+    flavor::Flavor,
     mysql, postgres, sqlite,
     statements::{Call, bind},
     tables::Tables,
-    template::{Param, Rendered, render},
+    template::{Param, Rendered, Told, render},
     value::Value,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt::Write as _;
+
+const RECORD: &str = "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})";
 
 /// The schema of one dialect and one set of tables.
 #[derive(Clone, Debug)]
@@ -44,24 +48,46 @@ impl Schema {
     /// Renders the schema.
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
-        // Only PostgreSQL tells which history a server continues: version 2 is version 1 elsewhere.
-        let (now, first, second) = match dialect {
-            Dialect::Sqlite => (sqlite::TEMPLATES.now, sqlite::TABLES, [].as_slice()),
-            Dialect::Postgres => {
-                (postgres::TEMPLATES.now, postgres::TABLES, postgres::SERVER_TABLE)
-            }
-            Dialect::MySql => (mysql::TEMPLATES.now, mysql::TABLES, [].as_slice()),
-        };
-        let render = |template: &str| render(dialect, (now, ""), tables, template);
-        let record = match dialect {
-            Dialect::Sqlite | Dialect::Postgres => {
-                "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"
-            }
-            // On a cluster nothing keeps programs apart that make the tables at different servers.
+        match dialect {
+            Dialect::Sqlite => Self::rendered(
+                dialect,
+                sqlite::TEMPLATES.told,
+                [sqlite::TABLES, &[]],
+                RECORD,
+                tables,
+            ),
+            Dialect::Postgres => Self::of_flavor(Flavor::default(), tables),
             Dialect::MySql => {
-                "INSERT IGNORE INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"
+                // On a cluster nothing keeps programs apart that make the tables at different servers.
+                let record = "INSERT IGNORE INTO {schema} (version, applied_ms) \
+                              VALUES ({:version}, {now})";
+                Self::rendered(dialect, mysql::TEMPLATES.told, [mysql::TABLES, &[]], record, tables)
             }
+        }
+    }
+
+    /// Renders the schema for a server that speaks PostgreSQL's protocol.
+    #[must_use]
+    pub fn of_flavor(flavor: Flavor, tables: &Tables) -> Self {
+        let record = "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now}) \
+                      ON CONFLICT DO NOTHING";
+        // Only PostgreSQL tells which history a server continues: version 2 is version 1 elsewhere.
+        let (migrations, record) = if flavor.is_cluster() {
+            ([cluster::TABLES, &[]], record)
+        } else {
+            ([postgres::TABLES, postgres::SERVER_TABLE], RECORD)
         };
+        Self::rendered(Dialect::Postgres, postgres::TEMPLATES.told, migrations, record, tables)
+    }
+
+    fn rendered(
+        dialect: Dialect,
+        told: Told,
+        migrations: [&[&str]; 2],
+        record: &str,
+        tables: &Tables,
+    ) -> Self {
+        let render = |template: &str| render(dialect, told, tables, template);
         let note = |version: i64| record.replace("{:version}", &alloc::format!("{version}"));
         Self {
             notes: (1..=Self::VERSION).map(|version| render(&note(version)).text).collect(),
@@ -71,7 +97,7 @@ impl Schema {
             ),
             version: render("SELECT COALESCE(MAX(version), 0) FROM {schema}"),
             record: render(record),
-            migrations: [first, second]
+            migrations: migrations
                 .iter()
                 .zip(1..)
                 .map(|(statements, version)| Migration {
@@ -146,7 +172,9 @@ mod tests {
     fn every_hole_is_filled() {
         for dialect in DIALECTS {
             let statements = alloc::format!("{:?}", Statements::new(dialect, &Tables::default()));
-            for hole in ["{leader", "{candidate", "{server", "{history", "{now", "{:", "{name"] {
+            for hole in
+                ["{leader", "{candidate", "{server", "{system", "{history", "{now", "{:", "{name"]
+            {
                 assert!(!statements.contains(hole), "{dialect}: {hole} in {statements}");
             }
             assert!(!Schema::new(dialect, &Tables::default()).script().contains('{'));

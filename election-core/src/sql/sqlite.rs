@@ -5,7 +5,10 @@
 //! It takes the write lock even when it loses, so the machine reads first whenever it expects to
 //! lose.
 
-use super::{common, template::Templates};
+use super::{
+    common,
+    template::{Templates, Told},
+};
 
 /// What a reader wants to know of a leader row.
 macro_rules! row {
@@ -16,8 +19,7 @@ macro_rules! row {
 }
 
 pub(super) const TEMPLATES: Templates = Templates {
-    now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
-    history: "1",
+    told: Told::no_history("CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)"),
     attempt: "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
               expires_ms, ttl_ms, renewals, updated_ms) \
               VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, \
@@ -50,8 +52,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     others: common::OTHERS,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
-    ask_leader: "UPDATE {leader} SET resign_requested_epoch = epoch, updated_ms = {now} \
-                 WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING epoch",
+    ask_leader: common::ASK_LEADER,
     // This changes nothing, but takes the write lock, and fails on a snapshot that is not the
     // newest.
     fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND epoch = {:epoch} \

@@ -1,10 +1,12 @@
 //! All statements of one dialect, rendered once.
 
 use super::{
+    cluster,
     dialect::Dialect,
+    flavor::Flavor,
     mysql, postgres, sqlite,
     tables::Tables,
-    template::{Param, Rendered, Templates, render},
+    template::{Param, Rendered, Templates, Told, render},
     value::{Outcome, Value},
 };
 use crate::{
@@ -21,6 +23,7 @@ use uuid::Uuid;
 #[derive(Clone, Debug)]
 pub struct Statements {
     dialect: Dialect,
+    flavor: Option<Flavor>,
     pub(super) attempt: Rendered,
     pub(super) take_over: Rendered,
     pub(super) read: Rendered,
@@ -46,22 +49,43 @@ impl Statements {
     /// Renders the statements.
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
-        let templates = templates(dialect);
-        Self::rendered(dialect, tables, templates, templates.history)
+        match dialect {
+            Dialect::Sqlite => Self::rendered(dialect, None, tables, &sqlite::TEMPLATES),
+            Dialect::Postgres => Self::of_flavor(Flavor::default(), tables),
+            Dialect::MySql => Self::rendered(dialect, None, tables, &mysql::TEMPLATES),
+        }
     }
 
-    /// Renders statements for PostgreSQL that do not ask which history the server continues: for
-    /// databases that speak its protocol but cannot tell. There a failover that loses the newest
-    /// writes can have two leaders. The same as [`new`](Self::new) for other dialects.
+    /// Renders the statements for a server that speaks PostgreSQL's protocol.
+    ///
+    /// Those for clusters ([`Flavor::is_cluster`]) read and set no setting of the session, and notify
+    /// nobody. See to `lock_timeout` and `statement_timeout` before the first call, and set a
+    /// [`clock_step`](crate::lease::Config::clock_step) of at least [`Flavor::least_clock_step`]. A fence
+    /// there does not bound its transaction.
     #[must_use]
-    pub fn without_history(dialect: Dialect, tables: &Tables) -> Self {
-        Self::rendered(dialect, tables, templates(dialect), FIRST_HISTORY)
+    pub fn of_flavor(flavor: Flavor, tables: &Tables) -> Self {
+        let without_history = Templates {
+            told: Told::no_history(postgres::TEMPLATES.told.now),
+            ..postgres::TEMPLATES
+        };
+        let templates = match flavor {
+            Flavor::PostgreSql => &postgres::TEMPLATES,
+            Flavor::WithoutHistory => &without_history,
+            Flavor::CockroachDb | Flavor::YugabyteDb => &cluster::TEMPLATES,
+        };
+        Self::rendered(Dialect::Postgres, Some(flavor), tables, templates)
     }
 
-    fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates, history: &str) -> Self {
-        let render = |template| render(dialect, (templates.now, history), tables, template);
+    fn rendered(
+        dialect: Dialect,
+        flavor: Option<Flavor>,
+        tables: &Tables,
+        templates: &Templates,
+    ) -> Self {
+        let render = |template| render(dialect, templates.told, tables, template);
         Self {
             dialect,
+            flavor,
             attempt: render(templates.attempt),
             take_over: render(templates.take_over),
             read: render(templates.read),
@@ -88,6 +112,12 @@ impl Statements {
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// The server that they are for, if it speaks PostgreSQL's protocol.
+    #[must_use]
+    pub fn flavor(&self) -> Option<Flavor> {
+        self.flavor
     }
 
     /// The statements that a candidate runs again and again, those of its first moments first, with
@@ -174,17 +204,6 @@ impl Statements {
     /// If they were not written by this library.
     pub fn decode_row(&self, columns: &[Value<'_>]) -> Result<Row, RowError> {
         decode_row(columns)
-    }
-}
-
-/// What the server says of its history where it is not asked.
-const FIRST_HISTORY: &str = "1::bigint";
-
-const fn templates(dialect: Dialect) -> &'static Templates {
-    match dialect {
-        Dialect::Sqlite => &sqlite::TEMPLATES,
-        Dialect::Postgres => &postgres::TEMPLATES,
-        Dialect::MySql => &mysql::TEMPLATES,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Statement texts with named holes, and their rendering for one dialect.
 //!
 //! `{leader}`, `{candidate}`, `{fence}`, `{server}` and `{schema}` stand for tables, `{channel}` for
-//! PostgreSQL's notification channel, `{now}` for the dialect's clock, `{history}` for the number of the
-//! server's history, and `{:name}` for a bound parameter.
+//! PostgreSQL's notification channel, `{now}` for the dialect's clock, `{system}` and `{history}` for the
+//! server's cluster and the number of its history there, and `{:name}` for a bound parameter.
 
 use super::{
     dialect::Dialect,
@@ -10,11 +10,28 @@ use super::{
 };
 use alloc::{format, string::String, vec::Vec};
 
+/// What a server tells, as expressions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// The time by its clock.
+    pub(super) now: &'static str,
+    /// The identifier of its cluster.
+    pub(super) system: &'static str,
+    /// The number of the history that it continues there.
+    pub(super) history: &'static str,
+}
+
+impl Told {
+    /// By a server that is not asked for its history: it is always in its first. Only PostgreSQL's
+    /// statements have holes for it.
+    pub(super) const fn no_history(now: &'static str) -> Self {
+        Self { now, system: "0", history: "CAST(1 AS bigint)" }
+    }
+}
+
 /// The statement templates of one dialect.
 pub(super) struct Templates {
-    pub(super) now: &'static str,
-    /// The number of the history that the server continues, where it can tell.
-    pub(super) history: &'static str,
+    pub(super) told: Told,
     pub(super) attempt: &'static str,
     pub(super) take_over: &'static str,
     pub(super) read: &'static str,
@@ -100,12 +117,7 @@ pub(super) struct Rendered {
 
 /// Fills a template. Unknown holes stay as they are, and every database refuses them; the tests
 /// render all templates.
-pub(super) fn render(
-    dialect: Dialect,
-    (now, history): (&str, &str),
-    tables: &Tables,
-    template: &str,
-) -> Rendered {
+pub(super) fn render(dialect: Dialect, told: Told, tables: &Tables, template: &str) -> Rendered {
     let returns_rows = template.starts_with("SELECT")
         || template.starts_with("WITH")
         || template.contains("RETURNING");
@@ -116,8 +128,9 @@ pub(super) fn render(
         rendered.text.push_str(before);
         match (hole, hole.strip_prefix(':').and_then(Param::named)) {
             (_, Some(param)) => rendered.placeholder(dialect, param),
-            ("now", _) => rendered.text.push_str(now),
-            ("history", _) => rendered.text.push_str(history),
+            ("now", _) => rendered.text.push_str(told.now),
+            ("system", _) => rendered.text.push_str(told.system),
+            ("history", _) => rendered.text.push_str(told.history),
             ("leader" | "candidate" | "fence" | "server" | "schema", _) => {
                 rendered.text.push_str(&tables.qualified(dialect, hole));
             }
@@ -152,10 +165,12 @@ impl Rendered {
 mod tests {
     use super::*;
 
+    const TOLD: Told = Told { now: "N()", system: "S()", history: "H()" };
+
     #[test]
     fn each_dialect_has_its_placeholders() {
         let template = "UPDATE {leader} SET a={:n}, b={now} WHERE n<{:n} AND ns={:ns}";
-        let render = |dialect| render(dialect, ("N()", "H()"), &Tables::default(), template);
+        let render = |dialect| render(dialect, TOLD, &Tables::default(), template);
         let sqlite = render(Dialect::Sqlite);
         assert_eq!(sqlite.text, "UPDATE election_leader SET a=?1, b=N() WHERE n<?1 AND ns=?2");
         assert_eq!(sqlite.params, [Param::Ordinal, Param::Namespace]);
@@ -172,8 +187,7 @@ mod tests {
         for name in ["RETURNING", "{now}", "$1", "?", "'; DROP", "a\\"] {
             let tables = Tables::new("e_", Some(name)).unwrap();
             for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
-                let rendered =
-                    render(dialect, ("N()", "H()"), &tables, "UPDATE {leader} SET n = {:n}");
+                let rendered = render(dialect, TOLD, &tables, "UPDATE {leader} SET n = {:n}");
                 assert!(rendered.text.contains(name), "{}", rendered.text);
                 assert!(!rendered.returns_rows && rendered.params == [Param::Ordinal]);
             }

@@ -13,6 +13,7 @@
 //! process (so let each test have a process of its own, as cargo-nextest does). Some block their thread for a while: tasks must
 //! go on meanwhile on a thread of the runtime's own, except for the checks on SQLite and of the quorum.
 
+mod lines;
 mod service;
 mod suite;
 mod tasks;

@@ -55,6 +55,16 @@ macro_rules! conformance_on_postgres {
     };
 }
 
+/// Makes a test of the central checks with the statements for CockroachDB and YugabyteDB, on PostgreSQL.
+/// One runtime is enough for them. See [`conformance`](mod@crate::conformance). It takes the features
+/// `mysql`, `postgres` and `tls`.
+#[macro_export]
+macro_rules! conformance_of_clusters {
+    ($runtime:ty, $block_on:path) => {
+        $crate::__conformance_lease!(cluster, OnCluster, $runtime, $block_on);
+    };
+}
+
 /// Makes a test of each check on MariaDB. See [`conformance`](mod@crate::conformance). It takes the
 /// features `mysql`, `postgres` and `tls`.
 #[macro_export]
@@ -123,6 +133,9 @@ macro_rules! __conformance_test {
         $crate::__conformance_test!($($test)*);
     };
     (mariadb in [mariadb $($rest:ident)*]; $($test:tt)*) => {
+        $crate::__conformance_test!($($test)*);
+    };
+    (cluster in [cluster $($rest:ident)*]; $($test:tt)*) => {
         $crate::__conformance_test!($($test)*);
     };
     (nothing in [nothing $($rest:ident)*]; $($test:tt)*) => {

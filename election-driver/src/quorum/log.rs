@@ -4,6 +4,7 @@ use super::{
     address::Address,
     ballot::Unusable,
     disk,
+    ignorance::Ignorance,
     rate::{Rate, Refusals},
     refusal::Refusal,
 };
@@ -67,8 +68,14 @@ impl Log {
 
     /// The node has taken a step.
     pub(super) fn stepped(&mut self, node: &Quorum, change: Option<&Change>) {
-        if let Some(change) = change {
-            log::changed(change, None);
+        let unknown = change.filter(|change| **change == Change::Vacant);
+        let unknown = unknown.and_then(|_| Ignorance::of(node, Timestamp::ZERO, None));
+        match (change, unknown) {
+            (_, Some(cause)) => {
+                info!(event = "unknown", %cause, "it is not known who leads: {cause}");
+            }
+            (Some(change), None) => log::changed(change, None),
+            (None, None) => {}
         }
         if let Some(Change::Lost { term, reason, .. }) = change {
             self.ending = Some((term.epoch, *reason));

@@ -1,6 +1,6 @@
 //! What an application holds of a running node.
 
-use super::{inside::Inside, security::Security};
+use super::{ignorance::Ignorance, inside::Inside, security::Security};
 use crate::{Handle, Network};
 use election_core::{
     Alert, Change, Loss, NodeId,
@@ -176,6 +176,16 @@ impl<R: Network> Member<R> {
             })
         };
         members.others().filter_map(report).collect()
+    }
+
+    /// Why this node does not know who leads; `None` if it does, or knows that nobody leads.
+    #[must_use]
+    pub fn ignorance(&self) -> Option<Ignorance> {
+        if self.handle.is_leader() {
+            return None;
+        }
+        let leader = self.handle.leader().map(|term| term.leader);
+        Ignorance::of(&self.inside.quorum(), self.now(), leader.as_ref())
     }
 
     /// Whether automatic failover is paused; `None` if nobody has ever paused it.

@@ -29,6 +29,7 @@ mod disk;
 mod door;
 #[cfg(test)]
 mod fake;
+mod ignorance;
 mod inside;
 mod keeper;
 #[cfg(feature = "tls")]
@@ -53,6 +54,7 @@ mod transport;
 #[cfg(all(feature = "conformance", feature = "tls"))]
 pub(crate) use aside::aside;
 pub use cluster::{Cluster, ClusterBuilder, ClusterError};
+pub use ignorance::Ignorance;
 pub use member::{HandOverError, Member, PauseError, PeerReport};
 pub use node::Node;
 pub use primary::Primary;

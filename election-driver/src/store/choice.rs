@@ -15,8 +15,9 @@
 
 use super::{
     calls::is_lost,
+    hosts,
     link::Progress,
-    timeouts::{Stage, Timeouts},
+    timeouts::{Stage, Timeouts, within},
 };
 use crate::{StoreError, now};
 use election_core::{Timestamp, lease::Failure};
@@ -135,8 +136,28 @@ impl<O> Choice<O> {
         known.begin = (known.begin + 1) % self.len();
     }
 
+    /// Enters the first that lets us in. A single one has all the time of the call, and its own error.
+    pub(super) async fn enter<T, F: Future<Output = Result<T, StoreError>>>(
+        &self,
+        timeouts: Timeouts,
+        progress: &Progress,
+        enter: impl Fn(usize) -> F,
+    ) -> Result<T, StoreError> {
+        if !self.are_several() {
+            return enter(0).await;
+        }
+        let mut round = self.round(timeouts);
+        while let Some((host, share)) = round.next(progress) {
+            let entered = within(share, enter(host)).await;
+            if let Some(opened) = round.heard(entered, progress) {
+                return Ok(opened);
+            }
+        }
+        Err(self.failed().unwrap_or_else(hosts::none))
+    }
+
     /// Begins to try them.
-    pub(super) fn round(&self, timeouts: Timeouts) -> Round<'_, O> {
+    fn round(&self, timeouts: Timeouts) -> Round<'_, O> {
         let (mut known, now) = (self.known(), now());
         for tries in &mut known.hosts {
             tries.failed.take_if(|_| tries.rests_until.is_none_or(|until| until <= now));
@@ -191,7 +212,7 @@ impl<O> Choice<O> {
 }
 
 /// One try of each host. It may be dropped anywhere.
-pub(super) struct Round<'a, O> {
+struct Round<'a, O> {
     choice: &'a Choice<O>,
     timeouts: Timeouts,
     begin: usize,
@@ -201,7 +222,7 @@ pub(super) struct Round<'a, O> {
 
 impl<O> Round<'_, O> {
     /// The next host to try, and for how long.
-    pub(super) fn next(&mut self, progress: &Progress) -> Option<(usize, std::time::Duration)> {
+    fn next(&mut self, progress: &Progress) -> Option<(usize, std::time::Duration)> {
         let hosts = self.choice.len();
         while self.tried < hosts {
             self.at = (self.begin + self.tried) % hosts;
@@ -220,11 +241,7 @@ impl<O> Round<'_, O> {
     }
 
     /// What has come of it; `None` is no answer in time.
-    pub(super) fn heard<T>(
-        &self,
-        outcome: Option<Result<T, StoreError>>,
-        progress: &Progress,
-    ) -> Option<T> {
+    fn heard<T>(&self, outcome: Option<Result<T, StoreError>>, progress: &Progress) -> Option<T> {
         let mut known = self.choice.known();
         let at = self.at;
         if matches!(outcome, Some(Ok(_))) {

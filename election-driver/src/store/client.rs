@@ -4,7 +4,7 @@ use super::{Pause, link::Progress, timeouts::Timeouts};
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Statements, Tables, Value},
+    sql::{Call, Dialect, Schema, Statements, Tables, Value},
 };
 use std::future::Future;
 
@@ -41,6 +41,10 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The statements for these tables.
     fn statements(&self, tables: &Tables) -> Statements {
         Statements::new(Self::DIALECT, tables)
+    }
+    /// The tables that they need.
+    fn schema(&self, tables: &Tables) -> Schema {
+        Schema::new(Self::DIALECT, tables)
     }
 
     /// Whether a call may reuse a connection that another call gave up midway: the earlier
@@ -117,6 +121,12 @@ pub trait Client: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = StoreError> + Send {
         let _ = (self, connection);
         async { error }
+    }
+
+    /// Returns the same error, perhaps with a remedy that names what this client alone knows: the
+    /// user, for instance.
+    fn remedied(&self, error: StoreError) -> StoreError {
+        error
     }
 
     /// The host in use answers nothing more: the next connection is tried elsewhere first, if there
@@ -196,6 +206,13 @@ pub trait Client: Clone + Send + Sync + 'static {
         false
     }
 
+    /// Whether the tables were made by somebody else at the same time, so that a statement which makes
+    /// what is missing may run again at once.
+    fn lost_a_making(&self, error: &StoreError) -> bool {
+        let _ = error;
+        false
+    }
+
     /// Keeps what follows on one session of the server, where a pooler would change the session
     /// between two statements.
     fn pin(
@@ -229,8 +246,9 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// must be restored afterwards. Most databases have none.
     fn keep_settings(
         connection: &mut Self::Connection,
+        statements: &Statements,
     ) -> impl Future<Output = Result<Option<String>, StoreError>> + Send {
-        let _ = connection;
+        let _ = (connection, statements);
         async { Ok(None) }
     }
 
@@ -274,7 +292,7 @@ pub trait Client: Clone + Send + Sync + 'static {
     }
 
     /// The statement after a migration that succeeded.
-    const END_MIGRATION: &'static str;
+    fn end_migration(&self) -> Option<&'static str>;
 
     /// Derives this client's own timeouts from the elector's timing.
     fn bound_waits(&mut self, config: &Config);

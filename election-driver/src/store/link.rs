@@ -127,6 +127,12 @@ impl Progress {
         *lock(&self.0) = Reached { stage: Stage::Outside, heard: now, began: now };
     }
 
+    /// Its session was closed in order: none is left.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(super) fn left(&self) {
+        self.reached(Stage::Outside);
+    }
+
     /// How far it has got.
     #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(super) fn stage(&self) -> Stage {

@@ -202,10 +202,13 @@ impl Client for MySqlServer {
     const DIALECT: Dialect = Dialect::MySql;
     /// One more than elsewhere: nobody listens, and these sessions may outlast the wait for them.
     const SESSIONS: usize = 3;
-    const END_MIGRATION: &'static str = session::UNLOCK_MAKING;
 
     async fn begin_migration(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
         session::lock_making(connection, self.timeouts).await
+    }
+
+    fn end_migration(&self) -> Option<&'static str> {
+        Some(session::UNLOCK_MAKING)
     }
 
     fn misses_table(error: &StoreError) -> bool {
@@ -237,17 +240,7 @@ impl Client for MySqlServer {
         _: bool,
         progress: &Progress,
     ) -> Result<(MySqlConnection, Named), StoreError> {
-        if !self.hosts.are_several() {
-            return self.enter(0, progress).await;
-        }
-        let mut round = self.hosts.round(self.timeouts);
-        while let Some((host, share)) = round.next(progress) {
-            let entered = within(share, self.enter(host, progress)).await;
-            if let Some(opened) = round.heard(entered, progress) {
-                return Ok(opened);
-            }
-        }
-        Err(self.failed().unwrap_or_else(hosts::none))
+        self.hosts.enter(self.timeouts, progress, |host| self.enter(host, progress)).await
     }
 
     fn move_on(&self) {

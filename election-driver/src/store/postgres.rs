@@ -2,7 +2,8 @@
 
 mod connect;
 mod errors;
-mod history;
+mod flavor;
+mod grants;
 mod listen;
 mod options;
 mod primary;
@@ -24,9 +25,9 @@ use super::{
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Statements, Tables, Value},
+    sql::{Call, Dialect, Flavor, Schema, Statements, Tables, Value},
 };
-use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
+use errors::{DENIED, EXISTS, LOCKED, MISSING, NO_COLUMN, READS, TWICE, explain};
 use listen::listen;
 use options::OwnIdle;
 use room::Room;
@@ -106,6 +107,14 @@ use std::sync::{Arc, atomic::AtomicBool};
 /// pgbouncer 1.21 and later with `max_prepared_statements` above zero also works without that
 /// setting, but there, too, no notification arrives.
 ///
+/// # CockroachDB and YugabyteDB
+///
+/// They speak PostgreSQL's protocol and lack some of what is said here. Name them in the URL
+/// (`?server=cockroachdb`, `?server=yugabytedb`) or by [`with_flavor`](PgStore::with_flavor). **Neither was
+/// ever tested.** A [`clock_step`](crate::Builder::clock_step) is required there, nobody listens, and a
+/// fence writes. The guide's page [`choosing`](crate::guide::choosing#cockroachdb-and-yugabytedb) says what
+/// holds, and what that rests on.
+///
 /// # Least privilege
 ///
 /// A user that takes part, here `app` on the default tables, needs only this:
@@ -131,8 +140,10 @@ pub struct PgServer {
     tables: Tables,
     /// Whether each transaction may have another session.
     pooled: bool,
-    /// Whether the statements ask which history the server continues.
-    tells_history: bool,
+    /// What the user says that the server is.
+    flavor: Flavor,
+    /// Whether a test runs another server's statements on PostgreSQL.
+    pretends: bool,
     /// How long the user lets a session be idle.
     idle: OwnIdle,
     timeouts: Timeouts,
@@ -150,17 +161,20 @@ impl Client for PgServer {
     type Session = Option<Backend>;
 
     const DIALECT: Dialect = Dialect::Postgres;
-    const END_MIGRATION: &'static str = "COMMIT";
 
     fn statements(&self, tables: &Tables) -> Statements {
-        if self.tells_history {
-            return Statements::new(Self::DIALECT, tables);
-        }
-        Statements::without_history(Self::DIALECT, tables)
+        Statements::of_flavor(self.flavor, tables)
+    }
+
+    fn schema(&self, tables: &Tables) -> Schema {
+        Schema::of_flavor(self.flavor, tables)
     }
 
     /// Any user who can connect can hold this lock; a process that waits for it says so.
     async fn begin_migration(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        if self.flavor.is_cluster() {
+            return Ok(()); // it has no such lock, and each statement there bears being repeated
+        }
         if !self.pooled {
             plain::<Self>(connection, "BEGIN").await?;
         }
@@ -176,6 +190,16 @@ impl Client for PgServer {
         let context =
             format!("somebody else is creating tables here, or holds the advisory lock: {who}");
         Err(StoreError { context, ..error })
+    }
+
+    /// `IF NOT EXISTS` sees only what is committed, and another program makes the same at another server.
+    fn lost_a_making(&self, error: &StoreError) -> bool {
+        let there = is(error, EXISTS) || is(error, TWICE) || error.kind == Failure::Conflict;
+        self.flavor.is_cluster() && there
+    }
+
+    fn end_migration(&self) -> Option<&'static str> {
+        (!self.flavor.is_cluster()).then_some("COMMIT")
     }
 
     fn misses_table(error: &StoreError) -> bool {
@@ -195,7 +219,7 @@ impl Client for PgServer {
     }
 
     fn may_not_make(&self, error: StoreError) -> StoreError {
-        let (schema, user) = (self.schema(), self.hosts.first().get_username());
+        let (schema, user) = (self.schema_name(), self.hosts.first().get_username());
         let context = format!(
             "this database user may not create the tables; grant it USAGE and CREATE on the schema \
              (GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"), or have their owner \
@@ -206,7 +230,13 @@ impl Client for PgServer {
 
     /// No call waits for locks for as long as it likes, unless its caller does; every write bounds
     /// its wait until its transaction ends.
-    async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
+    async fn keep_settings(
+        connection: &mut PgConnection,
+        statements: &Statements,
+    ) -> Result<Option<String>, StoreError> {
+        if statements.flavor().is_some_and(Flavor::is_cluster) {
+            return Ok(None);
+        }
         let bound = "WITH setting AS MATERIALIZED (SELECT current_setting('lock_timeout') AS kept) \
                      SELECT kept, CASE kept WHEN '0' THEN set_config('lock_timeout', $1, true) END \
                      FROM setting";
@@ -221,6 +251,7 @@ impl Client for PgServer {
         connection: &mut PgConnection,
         kept: Option<String>,
     ) -> Result<(), StoreError> {
+        let Some(kept) = kept else { return Ok(()) };
         let restore = sqlx::query("SELECT set_config('lock_timeout', $1, true)").bind(kept);
         let prepared = Self::keeps_statements(connection);
         let restored = restore.persistent(prepared).execute(connection).await;
@@ -232,18 +263,16 @@ impl Client for PgServer {
         _: bool,
         progress: &Progress,
     ) -> Result<(PgConnection, Option<Backend>), StoreError> {
-        if !self.hosts.are_several() {
-            return self.enter(0, progress).await;
+        let enter = |host| self.enter(host, progress);
+        let opened = self.hosts.enter(self.timeouts, progress, enter).await?;
+        if self.hosts.are_several() {
+            self.room.has_moved();
         }
-        let mut round = self.hosts.round(self.timeouts);
-        while let Some((host, share)) = round.next(progress) {
-            let entered = within(share, self.enter(host, progress)).await;
-            if let Some(opened) = round.heard(entered, progress) {
-                self.room.has_moved();
-                return Ok(opened);
-            }
-        }
-        Err(self.failed().unwrap_or_else(hosts::none))
+        Ok(opened)
+    }
+
+    fn remedied(&self, error: StoreError) -> StoreError {
+        self.with_grants(error)
     }
 
     fn move_on(&self) {
@@ -281,6 +310,9 @@ impl Client for PgServer {
             Idles::For(_) => self.timeouts.idle().map(|idle| self.idle.at_most(idle)),
             Idles::Forever => None,
         };
+        if self.flavor.is_cluster() {
+            return Ok(()); // its options last
+        }
         session::open(connection, self.timeouts, idle).await.map_err(fail)
     }
 
@@ -300,12 +332,13 @@ impl Client for PgServer {
         if is(&error, READS) && self.hosts.are_several() {
             return hosts::reads_now(error);
         }
-        if !is(&error, LOCKED) {
+        if !is(&error, LOCKED) || self.flavor.is_cluster() {
             return error;
         }
         let asked = async {
             self.pin(connection).await.ok()?;
-            let holder = session::holder::<Self>(connection, &self.tables, self.schema()).await;
+            let holder =
+                session::holder::<Self>(connection, &self.tables, self.schema_name()).await;
             self.unpin(connection, false).await.ok()?;
             holder
         };
@@ -327,8 +360,8 @@ impl Client for PgServer {
         }
         let there = self.schemas_with_tables(connection).await?;
         match there.first() {
-            Some(other) if !there.iter().any(|name| name == self.schema()) => {
-                let (all, schema) = (there.join("\", \""), self.schema());
+            Some(other) if !there.iter().any(|name| name == self.schema_name()) => {
+                let (all, schema) = (there.join("\", \""), self.schema_name());
                 let context = format!(
                     "the tables exist already, in schema \"{all}\", and others in \"{schema}\" \
                      would be another election; name the intended schema: {other} (`--schema \
@@ -351,7 +384,7 @@ impl Client for PgServer {
     fn place(&self) -> String {
         let (server, options) = (self.transport().server, self.hosts.first());
         let database = options.get_database().unwrap_or_else(|| options.get_username());
-        format!("{server}, database {database}, schema {}", self.schema())
+        format!("{server}, database {database}, schema {}", self.schema_name())
     }
 
     fn identity(&self) -> Option<()> {
@@ -366,7 +399,7 @@ impl Client for PgServer {
     }
 
     fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
-        if self.pooled {
+        if self.pooled || self.flavor.is_cluster() {
             return Box::pin(futures_lite::stream::pending());
         }
         listen(self.clone(), registration.clone(), pause)

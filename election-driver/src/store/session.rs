@@ -28,6 +28,7 @@ impl<C: Client> Session<'_, C> {
         registration: &Registration,
         query: &Query,
     ) -> Result<Answer, StoreError> {
+        allows(self.statements, query)?;
         let mut exchange = self.statements.begin(registration, query);
         let mut repeats = 0;
         loop {
@@ -163,6 +164,27 @@ impl<C: Client> Session<'_, C> {
     }
 }
 
+/// Refuses a lease on a cluster whose servers' clocks may be further apart than it allows for.
+fn allows(statements: &Statements, query: &Query) -> Result<(), StoreError> {
+    let (Query::Attempt { clock_step, .. }
+    | Query::TakeOver { clock_step, .. }
+    | Query::Renew { clock_step, .. }) = query
+    else {
+        return Ok(());
+    };
+    let Some(flavor) = statements.flavor().filter(|it| *clock_step < it.least_clock_step()) else {
+        return Ok(());
+    };
+    let context = format!(
+        "the clocks of two servers of {} may be {} ms apart, and this election allows for steps of {} ms; \
+         set a clock step (`Builder::clock_step`, `Candidacy::clock_step`, `--clock-step 1h`)",
+        flavor.as_str(),
+        flavor.least_clock_step().as_millis(),
+        clock_step.as_millis()
+    );
+    Err(StoreError::new(Failure::Fatal, context))
+}
+
 /// Brings the tables to the version of this library at least, and says which they are at. After an
 /// error the connection must not be used again: its end releases any lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
@@ -180,8 +202,8 @@ pub(super) async fn migrate<C: Client>(
         Err(error) if C::lacks_right(&error) => return Err(error),
         _ => {}
     }
-    let made = make(client, connection, schema).await;
-    made.map_err(|error| if C::lacks_right(&error) { client.may_not_make(error) } else { error })
+    let version = make(client, connection, schema).await;
+    version.map_err(|error| if C::lacks_right(&error) { client.may_not_make(error) } else { error })
 }
 
 async fn make<C: Client>(
@@ -192,7 +214,7 @@ async fn make<C: Client>(
     client.pin(connection).await?;
     client.begin_migration(connection).await?;
     client.may_make_tables(connection).await?;
-    C::execute(connection, &schema.create_version_table()).await?;
+    made(client, connection, schema.create_version_table().sql).await?;
     let version = version::<C>(connection, schema).await?;
     if version > Schema::NEWEST_USABLE {
         let usable = Schema::NEWEST_USABLE;
@@ -204,12 +226,29 @@ async fn make<C: Client>(
     }
     for migration in schema.pending(version) {
         for statement in &migration.statements {
-            plain::<C>(connection, statement).await?;
+            made(client, connection, statement).await?;
         }
         record::<C>(connection, &schema.record_version(migration.version)).await?;
     }
-    plain::<C>(connection, C::END_MIGRATION).await?;
+    if let Some(end) = client.end_migration() {
+        plain::<C>(connection, end).await?;
+    }
     Ok(version.max(Schema::VERSION))
+}
+
+/// Makes a table. Another program may make it at another server of a cluster at the same time.
+async fn made<C: Client>(
+    client: &C,
+    connection: &mut C::Connection,
+    sql: &str,
+) -> Result<(), StoreError> {
+    for _ in 0..REPEATS {
+        match plain::<C>(connection, sql).await {
+            Err(error) if client.lost_a_making(&error) => {}
+            made => return made,
+        }
+    }
+    plain::<C>(connection, sql).await
 }
 
 /// Another server of a cluster may record the same version at the same time.

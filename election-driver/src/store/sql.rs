@@ -88,7 +88,8 @@ macro_rules! on_own_connection {
 impl<C: Client> SqlStore<C> {
     pub(super) fn with_client(client: C, tables: &Tables) -> Self {
         let statements = Arc::new(client.statements(tables));
-        Self { client, link: Link::default(), statements, schema: Schema::new(C::DIALECT, tables) }
+        let schema = client.schema(tables);
+        Self { client, link: Link::default(), statements, schema }
     }
 
     /// The same database, with tables of these names: another prefix, or another schema.
@@ -98,6 +99,12 @@ impl<C: Client> SqlStore<C> {
     pub fn with_tables(mut self, tables: &Tables) -> Result<Self, StoreError> {
         self.client.use_tables(tables)?;
         Ok(Self::with_client(self.client, tables))
+    }
+
+    /// The tables that it needs.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// Where this store looks, in words: server, database and schema, or file.
@@ -318,7 +325,8 @@ impl<C: Client> SqlStore<C> {
         };
         let in_order = outcome.as_ref().map_or_else(leaves_order, |_| true);
         self.link.settle(&self.client, in_order);
-        outcome.map_err(|error| error.in_context(&self.client.place()))
+        let client = &self.client;
+        outcome.map_err(|error| client.remedied(error).in_context(&client.place()))
     }
 }
 

@@ -118,7 +118,6 @@ impl Client for SqliteFile {
     /// would wait for the same lock, or the same disk.
     const QUEUES: bool = true;
     const CREATES: bool = true;
-    const END_MIGRATION: &'static str = "COMMIT";
 
     fn timeouts(&self) -> Timeouts {
         self.timeouts
@@ -166,6 +165,10 @@ impl Client for SqliteFile {
         }
         plain::<Self>(connection, "ROLLBACK").await?;
         Err(StoreError::new(Failure::Fatal, OVER))
+    }
+
+    fn end_migration(&self) -> Option<&'static str> {
+        Some("COMMIT")
     }
 
     fn misses_table(error: &StoreError) -> bool {

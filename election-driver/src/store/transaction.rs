@@ -106,7 +106,7 @@ macro_rules! operation {
     ($self:ident.$operation:ident($($argument:expr),*)) => {{
         let asked = now();
         C::check($self.connection).await?;
-        let kept = C::keep_settings($self.connection).await?;
+        let kept = C::keep_settings($self.connection, $self.statements).await?;
         let mut session = Session::<C> {
             connection: &mut *$self.connection,
             statements: $self.statements,

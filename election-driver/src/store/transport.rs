@@ -172,7 +172,10 @@ fn checked(url: &str, names: &[&str]) -> Result<Url, StoreError> {
         StoreError::new(Failure::Fatal, context).with_source(error)
     })?;
     let mut parameters: Vec<_> = url.query_pairs().into_owned().collect();
-    let astray = parameters.iter().any(|(key, _)| key.contains('@'));
+    // The value of a known one may hold it. What else stands before it is a part of a password.
+    let astray =
+        |(key, value): &(String, String)| key.contains('@') || !known(key) && value.contains('@');
+    let astray = parameters.iter().any(astray);
     if astray || url.fragment().is_some() || url.path().contains('@') {
         return Err(StoreError::new(Failure::Fatal, UNENCODED));
     }

@@ -91,7 +91,7 @@ impl Environment for LeaseEnvironment {
     fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Lease> {
         let member = &simulator.schedule.nodes[node];
         let role = if member.observer { Role::Observer } else { Role::Candidate };
-        let config = simulator.schedule.timing.config(role).ok()?;
+        let config = simulator.schedule.timing_of(node).config(role).ok()?;
         let candidate = candidate(&member.name, simulator.incarnation(node));
         simulator.nodes[node].state.candidate = candidate.clone();
         Some(Lease::new(config, candidate, simulator.word(Stream::Jitter, node, 0)))

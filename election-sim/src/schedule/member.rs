@@ -11,6 +11,8 @@ pub struct Member {
     pub offset: Duration,
     /// How fast its clock gains, in parts per million.
     pub ppm: i32,
+    /// The length of its leases, unless it is that of all. Only leases use it.
+    pub ttl: Option<Duration>,
     /// The node follows and never leads.
     pub observer: bool,
     /// It votes without data, and never leads. Only quorums use it.
@@ -55,6 +57,7 @@ impl Member {
             name: name.to_owned(),
             offset: Duration::from_secs(1),
             ppm: 0,
+            ttl: None,
             observer: false,
             witness: false,
             data: (0, 0),

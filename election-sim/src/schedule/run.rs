@@ -69,6 +69,13 @@ pub struct Heal {
 }
 
 impl Schedule {
+    /// The timing of a node's lease.
+    #[must_use]
+    pub fn timing_of(&self, node: usize) -> Timing {
+        let own = self.nodes.get(node).and_then(|member| member.ttl);
+        Timing { ttl: own.unwrap_or(self.timing.ttl), ..self.timing.clone() }
+    }
+
     /// Calm weather: `nodes` candidates with true clocks, named `a`, `b`, …
     #[must_use]
     pub fn calm(nodes: usize, ttl: Duration) -> Self {

@@ -21,6 +21,9 @@ impl Schedule {
     pub fn check(&self) -> Result<(), ScheduleError> {
         self.check_nodes()?;
         if self.cluster.is_none() {
+            for node in 0..self.nodes.len() {
+                self.timing_of(node).config(Role::Candidate)?;
+            }
             self.timing.config(Role::Candidate)?;
         }
         let mut saves = DurationRange::exactly(Duration::ZERO);

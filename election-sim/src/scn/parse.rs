@@ -185,6 +185,7 @@ impl Reader {
                 "named" => member.name = words.quoted()?,
                 "offset" => member.offset = words.span()?,
                 "clock" => member.ppm = words.ppm()?,
+                "ttl" => member.ttl = Some(words.span()?),
                 "observer" => member.observer = true,
                 "witness" => member.witness = true,
                 "legacy" => member.software = Software::Legacy,
@@ -193,7 +194,7 @@ impl Reader {
                 "data" => member.data = words.position()?,
                 _ => {
                     let what = format!(
-                        "expected `named`, `offset`, `clock`, `data`, `observer`, `witness`, \
+                        "expected `named`, `offset`, `clock`, `ttl`, `data`, `observer`, `witness`, \
                          `legacy`, `downgraded` or `upgraded`, found `{word}`"
                     );
                     return Err(words.error(column, what));

@@ -52,6 +52,9 @@ impl fmt::Display for Schedule {
             if node.data != (0, 0) {
                 write!(f, " data {}/{}", node.data.0, node.data.1)?;
             }
+            if let Some(ttl) = node.ttl {
+                write!(f, " ttl {}", span(ttl))?;
+            }
             write!(f, "{}", if node.observer { " observer" } else { "" })?;
             write!(f, "{}", if node.witness { " witness" } else { "" })?;
             writeln!(f, "{}", software(node.software))?;

@@ -24,6 +24,7 @@ pub(super) fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Mem
         name: if cloned { node_name(0) } else { node_name(n) },
         offset: Duration::from_nanos(dice.between(1, MOST_OFFSET)),
         ppm,
+        ttl: None,
         witness: false,
         observer: n + 1 == count && count > 2 && dice.happens(OBSERVER),
         data: (0, 0),

@@ -1,6 +1,6 @@
 //! Certificates that a start refuses: the exit code, the cause, and the remedy.
 
-use super::members::{IDS, Members, refused, said};
+use super::members::{IDS, Members, NAME, refused, said};
 use election_tokio::tls::certificate_name;
 use rcgen::{
     CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, Issuer, KeyPair, SanType,
@@ -23,7 +23,7 @@ fn signed(members: &Members, change: impl FnOnce(&mut CertificateParams)) {
     let issuer = Issuer::from_ca_cert_pem(&read("authority.pem"), key).expect("an authority");
     let key = KeyPair::generate().expect("a key");
     let mut params = CertificateParams::default();
-    let uri = certificate_name("billing", "n1");
+    let uri = certificate_name(&NAME, "n1");
     params.subject_alt_names = vec![SanType::URI(uri.as_str().try_into().expect("a URI"))];
     change(&mut params);
     let certificate = params.signed_by(&key, &issuer).expect("a certificate");
@@ -136,7 +136,7 @@ const BROKEN: [(Break, &[&str]); 30] = [
     ),
     (
         |it| ["certificate.pem", "key.pem"].iter().for_each(|name| copy(it, name, "n2")),
-        &["that of election://billing/n2, and this member is n1", "name its own files"],
+        &["/n2, and this member is n1", "name its own files"],
     ),
     (
         |it| signed(it, |params| params.not_after = date_time_ymd(2020, 1, 1)),
@@ -256,7 +256,7 @@ fn names_of_all_kinds_stand_in_certificates() {
     let (name, ids) = ("Größe 1/2 %41", ["a/b", "a%2Fb", "n~3"]);
     for (node, id) in IDS.iter().zip(ids) {
         members.edit(node, |text| {
-            let text = text.replace("\"billing\"", &format!("{name:?}"));
+            let text = text.replace(&format!("{:?}", *NAME), &format!("{name:?}"));
             IDS.iter().zip(ids).fold(text, |text, (node, id)| {
                 text.replace(&format!("id = \"{node}\""), &format!("id = {id:?}"))
             })

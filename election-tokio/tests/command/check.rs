@@ -2,7 +2,7 @@
 
 use super::{
     inspect::parsed,
-    members::{IDS, Members, refused},
+    members::{IDS, Members, NAME, refused},
     server::apply_schema,
     world::World,
 };
@@ -35,7 +35,13 @@ fn scripts_learn_by_the_exit_code_who_leads() {
     refused(&refused_yet, 125, &["the database cannot be used"]);
     world.output(&mut world.election("schema", &["--apply"]));
     assert_eq!(check(&[]), line(1, format!("{name}: nobody leads")));
-    assert_eq!(check(&["--node", "one"]), line(1, format!("{name}: nobody leads, not one")));
+    for (wanted, missing) in [
+        (&["--node", "one"][..], "so one does not"),
+        (&["--epoch", "5"], "under epoch 5 or any other"),
+        (&["--node", "one", "--epoch", "5"], "so one does not under epoch 5"),
+    ] {
+        assert_eq!(check(wanted), line(1, format!("{name}: nobody leads, {missing}")));
+    }
     let leader = world.candidate("one", &LONG, "");
     let epoch = world.start_after(0).epoch.to_string();
     let leads = format!("{name}: one leads under epoch {epoch}");
@@ -132,11 +138,11 @@ fn a_job_asks_whether_it_still_leads() {
         check.env("ELECTION_STORE_FILE", &store).env("ELECTION_NAME", "n");
         answered(&world.output(check.env("ELECTION_NODE", "me").env("ELECTION_EPOCH", epoch)))
     };
-    assert_eq!(late(&[]), line(1, format!("n: nobody leads, not me under epoch {epoch}")));
+    assert_eq!(late(&[]), line(1, format!("n: nobody leads, so me does not under epoch {epoch}")));
     // Of another election it asks what the command line says alone.
     assert_eq!(late(&["--name", "other"]), line(1, "other: nobody leads"));
     let you = late(&["--name", "other", "--node", "you"]);
-    assert_eq!(you, line(1, "other: nobody leads, not you"));
+    assert_eq!(you, line(1, "other: nobody leads, so you does not"));
 }
 
 #[test]
@@ -147,7 +153,7 @@ fn a_member_of_a_cluster_says_whether_it_leads() {
     let file = members.file().display().to_string();
     assert!(super::process::carries(job.pid, "ELECTION_CLUSTER", &file));
     let epoch = job.epoch.to_string();
-    let leads = format!("billing: {leader} leads under epoch {epoch}");
+    let leads = format!("{}: {leader} leads under epoch {epoch}", *NAME);
     let check = |node, options: &[&str]| answered(&members.ask("check", node, options));
     assert_eq!(check(leader, &[]), line(0, &*leads));
     assert_eq!(check(leader, &["--epoch", &epoch]), line(0, &*leads));
@@ -166,7 +172,7 @@ fn a_member_that_hears_too_few_says_so() {
         let (code, said) = answered(&members.ask("check", "n1", options));
         assert_eq!(code, Some(125), "{said}");
         let why = "it is not known who leads: this member hears 0 of the 2 others";
-        assert!(said.starts_with(&format!("billing: {why}")), "{said}");
+        assert!(said.starts_with(&format!("{}: {why}", *NAME)), "{said}");
     }
     let (code, json) = answered(&members.ask("check", "n1", &["--json"]));
     let json = &parsed(&json)[0];

@@ -2,7 +2,7 @@
 
 use super::{
     inspect::parsed,
-    members::{DOWN_AFTER, IDS, Members, leads, refused},
+    members::{DOWN_AFTER, IDS, Members, NAME, leads, refused},
     process::{alive, eventually, freeze, thaw},
 };
 use rustix::process::Signal;
@@ -53,7 +53,7 @@ fn leadership_goes_to_the_member_that_was_named() {
     assert_eq!(leads(&all, &next), heir);
     // And to whoever is elected, but not back at once.
     let said = text(&members.ask("resign", IDS[heir], &[]));
-    assert_eq!(said, format!("billing: {} (epoch {}) resigns\n", IDS[heir], next.epoch));
+    assert_eq!(said, format!("{}: {} (epoch {}) resigns\n", *NAME, IDS[heir], next.epoch));
     let last = members.world.start_after(next.epoch);
     assert_ne!(leads(&all, &last), heir);
     members.world.assert_exclusive();
@@ -104,7 +104,7 @@ fn nobody_takes_over_while_failover_is_paused() {
     }
     assert_eq!(members.world.notes("start").len(), 1, "nobody was to be elected");
     let said = text(&members.ask("resume", other, &[]));
-    assert_eq!(said, "billing: automatic failover is not paused\n");
+    assert_eq!(said, format!("{}: automatic failover is not paused\n", *NAME));
     let next = members.world.start_after(job.epoch);
     assert_ne!(leads(&all, &next), first);
     let again = object(&members.ask("resume", one, &["--json"]));
@@ -120,7 +120,7 @@ fn a_minority_cannot_pause() {
     let said = text(&members.ask("status", "n1", &[]));
     let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "billing: it is not known who leads: this member hears 0 of the 2 others",
+        ": it is not known who leads: this member hears 0 of the 2 others",
         "must hear 2 more of the others",
         "never no: not heard",
     ] {
@@ -138,7 +138,7 @@ fn a_member_says_what_it_knows() {
         _ => ("n2", "n1"),
     };
     let status = members.until("a supporter", leader, |status| status["supporters"] == 2);
-    assert_eq!((&status["name"], &status["node"]), (&"billing".into(), &leader.into()));
+    assert_eq!((&status["name"], &status["node"]), (&NAME.as_str().into(), &leader.into()));
     assert_eq!((&status["leader"], &status["epoch"]), (&leader.into(), &job.epoch.into()));
     assert_eq!((&status["role"], &status["hindrance"]), (&"primary".into(), &"it leads".into()));
     assert_eq!(status["label"] == "10.0.0.1:80", leader == "n1", "{status}");
@@ -163,7 +163,7 @@ fn a_member_says_what_it_knows() {
     for node in [leader, other] {
         let said = text(&members.ask("status", node, &[]));
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
-        let words = format!("billing: {leader} (epoch {}) leads at ", job.epoch);
+        let words = format!("{}: {leader} (epoch {}) leads at ", *NAME, job.epoch);
         assert!(said.starts_with(&words), "{said}");
         for words in ["PEER", "n3", " ago", "no: not heard", "no connection to n3", "not paused"] {
             assert!(said.contains(words), "no {words:?} in {said}");
@@ -185,7 +185,7 @@ fn a_member_says_what_it_knows() {
 }
 
 #[test]
-fn an_observer_sees_every_change_until_the_member_ends() {
+fn an_observer_sees_every_change_and_the_end_of_the_member() {
     let members = Members::new();
     let (mut all, job, first) = members.led();
     let seen_by = IDS[(first + 1) % 3];
@@ -206,10 +206,12 @@ fn an_observer_sees_every_change_until_the_member_ends() {
     for each in &mut all {
         each.send(Signal::TERM);
     }
-    let status = eventually("its end", || observer.try_wait().expect("our own child"));
-    assert_eq!(status.code(), Some(125));
-    let said = fs::read_to_string(members.world.path().join("errors")).expect("a file of our own");
-    assert!(said.contains("its process has ended"), "{said}");
+    let said = eventually("its word that the member has gone", || {
+        let said = fs::read_to_string(members.world.path().join("errors")).expect("our own file");
+        said.contains("\"event\":\"waiting\"").then_some(said)
+    });
+    assert!(said.contains("no member answers"), "{said}");
+    observer.kill().and_then(|()| observer.wait()).expect("our own child");
     let mut keys: Vec<_> = lines()[0].as_object().expect("an object").keys().cloned().collect();
     keys.sort();
     assert_eq!(keys, ["epoch", "label", "leader", "name", "timestamp"]);
@@ -220,8 +222,7 @@ fn a_member_that_does_not_run_is_told_how_to_start() {
     let members = Members::new();
     for command in ["status", "list", "observe", "resign", "pause", "resume"] {
         let output = members.ask(command, "n1", &[]);
-        let words =
-            ["n1 does not run here", "billing.n1.sock", "election run --cluster", "--socket"];
+        let words = ["n1 does not run here", ".n1.sock", "election run --cluster", "--socket"];
         refused(&output, 125, &words);
     }
     let json = members.ask("status", "n1", &["--json"]);
@@ -252,6 +253,53 @@ fn the_only_member_of_a_machine_is_asked_unless_another_is_named() {
     let _second = members.start("n1", "");
     members.status("n1");
     refused(&ask(), 125, &["which member of the cluster?", "--node", "n1, n2 run on this machine"]);
+}
+
+/// To name one of them would not help.
+#[test]
+fn that_no_member_answers_is_said_with_what_was_tried() {
+    let members = Members::new();
+    let ask = |options: &[&str]| {
+        let mut command = members.bare(&[options, &["--cluster"]].concat());
+        command.arg(members.file());
+        members.world.output(&mut command)
+    };
+    let one = |id: &str| format!("{}.{id}.sock", *NAME);
+    let [n1, n2, n3] = IDS.map(one);
+    let words =
+        ["no member of the cluster answers here", &*n1, &*n2, &*n3, "start one", "--socket"];
+    for command in ["status", "list", "check", "resign", "pause", "resume", "observe"] {
+        let output = ask(&[command]);
+        refused(&output, 125, &words);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("which member"), "{output:?}");
+    }
+    refused(&ask(&["status", "--exit-code"]), 125, &words);
+    // Those that were killed leave their sockets behind.
+    let mut all = members.all("");
+    IDS.iter().for_each(|node| drop(members.status(node)));
+    all.iter_mut().for_each(super::world::Candidate::kill);
+    refused(&ask(&["status"]), 125, &words);
+    let socket = members.world.path().join("elsewhere").display().to_string();
+    refused(&ask(&["status", "--socket", &socket]), 125, &["no member", "elsewhere", "start one"]);
+}
+
+/// It hears no majority: somebody may lead whom it does not hear.
+#[test]
+fn a_member_that_is_cut_off_does_not_log_that_nobody_leads() {
+    let members = Members::new();
+    let (mut all, _job, first) = members.led();
+    let follower = (first + 1) % 3;
+    (0..3).filter(|place| *place != follower).for_each(|place| all[place].kill());
+    all[follower].says("event=unknown");
+    all[follower].says("it is not known who leads: ");
+    let said = all[follower].messages();
+    let (_, later) = said.split_once("event=following").expect("a leader");
+    assert!(!later.contains("nobody leads"), "{said}");
+    // What was known before is no majority either.
+    drop(all);
+    let alone = members.start("n1", "");
+    alone.says("event=unknown");
+    assert!(!alone.messages().contains("nobody leads"), "{}", alone.messages());
 }
 
 /// An end that no calendar has is no reason to fail.
@@ -311,7 +359,7 @@ fn an_order_that_was_given_up_while_the_member_stood_still_is_not_carried_out() 
     thaw(all[other].pid());
     members.settled(IDS[other]);
     let said = text(&members.ask("resume", IDS[other], &[]));
-    assert_eq!(said, "billing: automatic failover was not paused\n");
+    assert_eq!(said, format!("{}: automatic failover was not paused\n", *NAME));
     assert!(alive(job.pid));
 }
 

@@ -196,7 +196,7 @@ fn a_holder_that_has_lost_leadership_does_not_wait_for_its_hooks() {
 fn a_witness_has_nothing_to_hold() {
     let world = World::new();
     let file = world.path().join("cluster.toml");
-    let text = "election = \"billing\"\ndown_after = \"2s\"\n\
+    let text = "election = \"trial\"\ndown_after = \"2s\"\n\
                 [[member]]\nid = \"n1\"\naddress = \"127.0.0.1:7401\"\n\
                 [[member]]\nid = \"n2\"\naddress = \"127.0.0.1:7402\"\n\
                 [[member]]\nid = \"n3\"\naddress = \"127.0.0.1:7403\"\nwitness = true\n";

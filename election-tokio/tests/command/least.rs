@@ -41,6 +41,27 @@ fn one_runs_and_nobody_who_comes_while_the_lease_lasts() {
     world.assert_exclusive();
 }
 
+/// Nothing has run, and on another machine it might be able to.
+#[test]
+fn a_job_that_could_not_be_started_keeps_nobody_out() {
+    let world = World::new();
+    let options = ["--ttl", "60s", "--try", "--at-least-for", "10m", "--"];
+    for (job, code) in [("no-such-program", 127), ("/tmp", 126)] {
+        let output = world.output(&mut world.election("run", &[&options[..], &[job]].concat()));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("the job was never started, so the lease is given back"), "{said}");
+        assert!(world.row().live_holder().is_none(), "{said}");
+    }
+    // A job that has run may exit with the same code.
+    let run = [&options[..], &["sh", "-c", "exit 127"]].concat();
+    let output = world.output(&mut world.election("run", &run));
+    assert_eq!(output.status.code(), Some(127), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("event=lasts") && !said.contains("never started"), "{said}");
+    assert!(world.row().live_holder().is_some(), "{said}");
+}
+
 /// Who looks for the process would look in vain, and who asks it to resign asks nobody.
 #[test]
 fn that_a_lease_is_kept_for_nobody_is_said() {
@@ -126,7 +147,8 @@ fn it_does_not_matter_how_far_the_machines_clocks_differ() {
         let clock = world.path().join(format!("clock{seconds}"));
         fs::write(&clock, seconds).expect("a directory of our own");
         let mut command = world.bare(&["run", "--store", &server.url(), "--name", "test"]);
-        command.args(ONCE).args(["--", "true"]);
+        // A slow machine has a second to connect.
+        command.args(["--ttl", "8s", "--try", "--at-least-for", "8s", "--", "true"]);
         command.envs(Server::clock_environment(&clock));
         world.start(command).exit()
     };

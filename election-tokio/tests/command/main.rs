@@ -35,6 +35,7 @@ mod looks;
 mod manual;
 mod members;
 mod names;
+mod observe;
 mod options;
 mod outage;
 mod pipes;
@@ -43,6 +44,7 @@ mod process;
 mod recipes;
 mod refused;
 mod remedies;
+mod resign;
 mod rotation;
 #[path = "../support/router.rs"]
 mod router;

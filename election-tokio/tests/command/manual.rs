@@ -91,6 +91,12 @@ fn manual_pages_can_be_read() {
             page.split_once(".SH EXAMPLES\n.nf\n").unwrap_or_else(|| panic!("{page}"));
         assert!(examples.contains("    election ") && examples.contains(".fi"), "{examples}");
     }
+    for name in ["observe", "pause", "resume", "list"] {
+        let page = read(&format!("election-{name}.1"));
+        assert!(page.contains(".SH \"EXIT STATUS\"\nExit codes: 0 "), "{page}");
+        assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
+        assert!(page.contains(&format!("    election {name} ")), "{page}");
+    }
     assert!(read("election-resign.1").contains(".SH \"EXIT STATUS\"\nExit codes: 0 the leader"));
     for name in ["election.1", "election-run.1", "election-check.1"] {
         let page = read(name);

@@ -11,13 +11,21 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
 /// How long a silent member counts as alive; short, and long enough for a busy machine.
 pub(crate) const DOWN_AFTER: Duration = Duration::from_secs(2);
 pub(crate) const IDS: [&str; 3] = ["n1", "n2", "n3"];
+
+/// The name of the election, of this process's own: the commands also look for members where those of
+/// this machine's user answer, and one of these may have any other name.
+pub(crate) static NAME: LazyLock<String> =
+    LazyLock::new(|| format!("billing-{}", std::process::id()));
 
 static CLUSTERS: AtomicU32 = AtomicU32::new(0);
 
@@ -74,7 +82,7 @@ impl Members {
     /// `election cluster init` for all members, with these options.
     #[track_caller]
     pub(crate) fn init(&self, options: &[&str]) -> String {
-        let mut init = self.bare(&["cluster", "init", "--election", "billing"]);
+        let mut init = self.bare(&["cluster", "init", "--election", &NAME]);
         for (id, address) in IDS.iter().zip(&self.addresses) {
             init.arg(format!("{id}={address}"));
         }
@@ -99,7 +107,7 @@ impl Members {
     }
 
     pub(crate) fn write(&self, settings: &str, more: [&str; 3]) {
-        let mut text = format!("election = \"billing\"\ndown_after = \"2s\"\n{settings}\n");
+        let mut text = format!("election = {:?}\ndown_after = \"2s\"\n{settings}\n", *NAME);
         for ((id, address), more) in IDS.iter().zip(&self.addresses).zip(more) {
             text += &format!("[[member]]\nid = \"{id}\"\naddress = \"{address}\"\n{more}\n");
         }
@@ -115,7 +123,7 @@ impl Members {
     }
 
     pub(crate) fn socket(&self, node: &str) -> PathBuf {
-        self.world.path().join("run/election").join(format!("billing.{node}.sock"))
+        self.world.path().join("run/election").join(format!("{}.{node}.sock", *NAME))
     }
 
     /// `election COMMAND ARGUMENTS`, with directories of the test's own.

@@ -36,6 +36,74 @@ fn a_value_that_cannot_be_is_told_with_those_that_can() {
     let pages = file("");
     let man = world.output(&mut world.bare(&["man", &pages]));
     refused(&man, 125, &["settings.toml is a file", "name a folder"]);
+    let man = world.output(&mut world.bare(&["man", "/proc/pages"]));
+    refused(&man, 125, &["/proc/pages: ", "name a folder that you may write to"]);
+}
+
+/// It is the same file to those who only want to say which database.
+#[test]
+fn a_database_in_place_of_a_file_with_its_url_is_told_by_the_right_option() {
+    let world = World::new();
+    world.output(&mut world.election("schema", &["--apply"]));
+    let database = world.database().display().to_string();
+    let output = world.output(&mut world.bare(&["status", "--store-file", &database]));
+    let words = ["--store-file takes a file that holds the database's URL", "SQLite database"];
+    refused(&output, 125, &words);
+    refused(&output, 125, &[&format!("--store sqlite:{database}")]);
+    let bytes = world.path().join("bytes");
+    fs::write(&bytes, b"\xff\xfe").expect("a file of our own");
+    let bytes = bytes.display().to_string();
+    let output = world.output(&mut world.bare(&["status", "--store-file", &bytes]));
+    refused(&output, 125, &["holds the database's URL", "is no text"]);
+}
+
+/// What is written in one file is right in the other.
+#[test]
+fn a_key_may_have_underscores_in_every_file() {
+    let world = World::new();
+    let config = world.path().join("settings.toml");
+    let text = "at_least_for = \"9d\"\nclock_step = \"1s\"\nconflict_exit_code = 3\n";
+    fs::write(&config, text).expect("a file of our own");
+    let run = || {
+        let config = config.to_str().expect("UTF-8");
+        world.output(&mut world.election("run", &["--config", config, "--", "true"]))
+    };
+    refused(&run(), 125, &["--at-least-for: ", "at most 24 hours"]);
+    fs::write(&config, "hook_timeout = 1\n").expect("a file of our own");
+    refused(&run(), 125, &["hook_timeout", "write a time with its unit"]);
+    fs::write(&config, "min_epoch = 1\nmin-epoch = 1\n").expect("a file of our own");
+    refused(&run(), 125, &["`min-epoch` stands here a second time"]);
+    fs::write(&config, "at_least = \"1s\"\n").expect("a file of our own");
+    refused(&run(), 125, &["did you mean `at-least-for`?"]);
+    fs::write(&config, "{\"ttl\": 5}\n").expect("a file of our own");
+    refused(&run(), 125, &["line 1: this is no TOML; write KEY = VALUE"]);
+    fs::write(&config, "at_least = \"1s\"\n").expect("a file of our own");
+    assert!(!String::from_utf8_lossy(&run().stderr).contains("at_least_for"));
+}
+
+#[test]
+fn what_members_are_asked_is_no_subcommand_of_cluster() {
+    let world = World::new();
+    for command in ["status", "list", "observe", "resign", "pause", "resume", "run"] {
+        let output = world.output(&mut world.bare(&["cluster", command]));
+        let told = format!("write: election {command} --cluster FILE");
+        refused(&output, 125, &["`election cluster` only writes and checks files", &told]);
+    }
+    let output = world.output(&mut world.bare(&["cluster", "nonsense"]));
+    refused(&output, 125, &["unrecognized subcommand 'nonsense'"]);
+}
+
+/// What it waited for, and what helps.
+#[test]
+fn a_wait_in_a_cluster_that_is_over_says_what_is_missing() {
+    let members = Members::new();
+    let output = members.ask("run", "n1", &["--wait", "500ms", "true"]);
+    let words = [
+        "not elected in time: nobody is known to lead",
+        "too few members are heard (n2, n3 are not)",
+        "start them, or look at the network",
+    ];
+    refused(&output, 124, &words);
 }
 
 #[test]
@@ -242,20 +310,30 @@ fn help_shows_how_a_command_is_used() {
         let output = world.output(&mut world.bare(&[words, &["--help"]].concat()));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    for command in
-        [&["run"][..], &["hold"], &["check"], &["status"], &["resign"], &["cluster", "init"]]
-    {
+    for command in [
+        &["run"][..],
+        &["hold"],
+        &["check"],
+        &["status"],
+        &["list"],
+        &["observe"],
+        &["resign"],
+        &["pause"],
+        &["resume"],
+        &["cluster", "init"],
+    ] {
         let text = help(command);
         let (_, examples) = text.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{text}"));
         assert!(examples.contains("election "), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(command.len() > 1 || text.contains("\nExit codes: "), "{text}");
     }
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let run = words(help(&["run"]));
     assert!(run.contains("two and a half times `down-after`: 12s by default"), "{run}");
     assert!(run.contains("others read \"NODE leads at TEXT\""), "{run}");
     let resign = words(help(&["resign"]));
-    assert!(resign.contains("1 nothing will happen: nobody leads"), "{resign}");
+    assert!(resign.contains("1 nothing more will happen: nobody leads"), "{resign}");
     // What has a default need not be written.
     let init = world.output(&mut world.bare(&["cluster", "init"]));
     refused(&init, 125, &["Usage: election cluster init [OPTIONS] <ID=HOST:PORT>..."]);

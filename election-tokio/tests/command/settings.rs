@@ -230,7 +230,7 @@ fn files_that_say_something_else_are_refused_by_name() {
     let world = World::new();
     for (line, words) in [
         ("ttll = \"5s\"", &["ttll", "unknown"][..]),
-        ("on_lost = \"stop\"", &["on_lost", "on-lost"]),
+        ("on_loss = \"stop\"", &["on_loss", "on-lost"]),
         ("ttl = \"soon\"", &["ttl", "write it like \"15s\""]),
         ("ttl = 15", &["ttl", "a time with its unit", "\"15s\""]),
         ("conflict-exit-code = \"7\"", &["conflict-exit-code", "number from 0 to 255"]),

@@ -2,7 +2,7 @@
 
 use super::{
     job,
-    members::{IDS, Members, leads, refused, said},
+    members::{IDS, Members, NAME, leads, refused, said},
     router::{Router, address, moved},
     world::{Candidate, World},
 };
@@ -177,7 +177,7 @@ fn a_check_says_what_is_there_and_warns_of_what_is_to_come() {
         members.world.output(check.args(options))
     };
     let told = said(&check(&[]));
-    for words in ["\"billing\": 3 members", "n1 at ", "whose certificate is here"] {
+    for words in [&*format!("{:?}: 3 members", *NAME), "n1 at ", "whose certificate is here"] {
         assert!(told.contains(words), "no {words:?} in {told}");
     }
     assert!(told.contains("certificate: ends in 36") && told.contains("authority: ends in 36"));
@@ -185,7 +185,7 @@ fn a_check_says_what_is_there_and_warns_of_what_is_to_come() {
     refused(
         &check(&["--node", "n2"]),
         125,
-        &["that of election://billing/n1, and this member is n2"],
+        &[&format!("that of election://{}/n1, and this member is n2", *NAME)],
     );
     let key = members.folder("n1").join("key.pem");
     fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("a file of our own");

@@ -2,7 +2,7 @@
 
 use super::{
     control::text,
-    members::{IDS, Members, leads, refused},
+    members::{IDS, Members, NAME, leads, refused},
     process::{alive, eventually},
 };
 use rustix::process::{Signal, geteuid};
@@ -74,10 +74,7 @@ fn a_socket_has_a_directory_of_its_users_own() {
 fn without_a_session_the_socket_is_below_tmp() {
     let members = Members::new();
     // Others may test at the same time, in the same directory.
-    let name = format!("billing-{}", std::process::id());
-    let file = fs::read_to_string(members.file()).expect("a file of our own");
-    fs::write(members.file(), file.replace("billing", &name)).expect("a file of our own");
-    let path = format!("/tmp/election-{}/{name}.n1.sock", geteuid().as_raw());
+    let path = format!("/tmp/election-{}/{}.n1.sock", geteuid().as_raw(), *NAME);
     for missing in [true, false] {
         let outside = |mut command: Command| {
             match missing {
@@ -92,7 +89,7 @@ fn without_a_session_the_socket_is_below_tmp() {
             let asked = members.world.output(&mut outside(members.command("status", "n1", &[])));
             asked.status.success().then(|| text(&asked))
         });
-        assert!(said.starts_with(&name), "{said}");
+        assert!(said.starts_with(&*NAME), "{said}");
         // One session's commands find what was started outside of it.
         text(&members.ask("status", "n1", &[]));
         running.send(Signal::TERM);

@@ -1,6 +1,6 @@
 //! What works as the files say it, but hardly as it is meant: said by a check, and at every start.
 
-use super::members::{Members, said};
+use super::members::{Members, NAME, said};
 use election_tokio::tls::certificate_name;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType, date_time_ymd};
 use std::{
@@ -57,7 +57,7 @@ fn an_authority_that_has_ended_is_not_said_to_end() {
     let issuer = Issuer::new(params, key);
     let key = KeyPair::generate().expect("a key");
     let mut params = CertificateParams::default();
-    let uri = certificate_name("billing", "n1");
+    let uri = certificate_name(&NAME, "n1");
     params.subject_alt_names = vec![SanType::URI(uri.as_str().try_into().expect("a URI"))];
     let certificate = params.signed_by(&key, &issuer).expect("a certificate").pem();
     for (name, text) in [

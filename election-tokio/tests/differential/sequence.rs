@@ -151,9 +151,33 @@ pub(crate) fn sequences(promoted: bool) -> impl Strategy<Value = Sequence> {
     let cast = (
         subsequence(NAMES, 2).prop_shuffle(),
         subsequence(NAMES, 3).prop_shuffle(),
-        vec(steps(), 1..40),
+        vec(scenes(promoted), 1..40),
     );
-    cast.prop_map(move |(namespaces, names, steps)| Sequence { namespaces, names, steps, promoted })
+    cast.prop_map(move |(namespaces, names, scenes)| Sequence {
+        namespaces,
+        names,
+        steps: scenes.concat(),
+        promoted,
+    })
+}
+
+/// Mostly single steps. On a promoted server nearly nobody would win a term, let alone lose it.
+fn scenes(promoted: bool) -> impl Strategy<Value = Vec<Step>> {
+    prop_oneof![
+        20 => steps().prop_map(|step| vec![step]),
+        u32::from(promoted) => (namespaces(), vec(attempts(), 4)).prop_map(failover),
+    ]
+}
+
+/// Somebody wins, the next server does not know its history, and others come, near the end of the
+/// wait.
+fn failover((namespace, attempts): (usize, Vec<(Who, Ask, i64)>)) -> Vec<Step> {
+    let attempt = |(who, ask, and)| {
+        [Step::Clock(Move::Outlasts { namespace, and }), Step::Ask { namespace, who, ask }]
+    };
+    let mut steps: Vec<_> = attempts.into_iter().flat_map(attempt).collect();
+    steps.splice(4..4, [Step::Clock(Move::By(1)), Step::Forget]);
+    steps
 }
 
 fn steps() -> impl Strategy<Value = Step> {
@@ -196,6 +220,13 @@ fn whos() -> impl Strategy<Value = Who> {
         1 => Just(Who::Namesake),
         1 => (0..3usize).prop_map(|name| Who::Changeling { name }),
     ]
+}
+
+/// Each with how much after the wait it comes, in milliseconds.
+fn attempts() -> impl Strategy<Value = (Who, Ask, i64)> {
+    let ask = (seen(), select(TTLS));
+    let ask = ask.prop_map(|(seen, ttl)| Ask::Attempt { seen, ttl, label: None });
+    (whos(), ask, -1..=1i64)
 }
 
 fn asks() -> impl Strategy<Value = Ask> {

@@ -21,7 +21,7 @@ pub(crate) async fn two_lead_who_do_not_allow_for_them(nodes: &mut [Node; 3]) {
 
 /// The leader's server is the one that is behind.
 pub(crate) async fn one_leads_who_allows_for_them(cluster: &Galera, nodes: &mut [Node; 3]) {
-    let (leader, driver) = election(cluster.node(2), "leader", TTL, HOUR).into_parts();
+    let (leader, driver) = election(&cluster.node(2).url(), "leader", TTL, HOUR).into_parts();
     let driver = tokio::spawn(driver);
     let lease = leader.elected().await.unwrap();
     let heir = elector(cluster.node(1), "heir", TTL, HOUR);

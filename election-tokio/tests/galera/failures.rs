@@ -1,11 +1,11 @@
 //! Servers that die, stand still or hear nobody, each with an elector that knows no other server.
 
-use crate::support::{Node, elector, knows, run, until};
+use crate::support::{Node, election, elector, knows, namespace, run, until};
 use election_driver::{
     conformance::Galera,
     core::{Epoch, lease::Failure},
 };
-use election_tokio::{Handle, Status};
+use election_tokio::{Handle, MySqlStore, Status};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(4);
@@ -45,6 +45,53 @@ pub(crate) async fn the_leaders_server_is_killed_and_rejoins(cluster: &mut Galer
     knows(&a, epoch).await;
     a.shutdown().await;
     b.shutdown().await;
+}
+
+/// The leader knows them all: it goes on at another, or stands there.
+pub(crate) async fn a_list_outlives_the_first_server(cluster: &mut Galera, nodes: &mut [Node; 3]) {
+    let leader = election(&every(cluster), "list", TTL, Duration::ZERO).start();
+    nodes[1].knows(leader.elected().await.unwrap().epoch()).await;
+    cluster.kill(0);
+    goes_on(&mut nodes[1]).await;
+    cluster.rejoin(0);
+    leader.shutdown().await;
+}
+
+/// Its first server is taken out of use while the leader is there.
+pub(crate) async fn a_list_passes_over_a_server_that_refuses(
+    cluster: &Galera,
+    nodes: &mut [Node; 3],
+) {
+    let leader = election(&every(cluster), "list", TTL, Duration::ZERO).start();
+    nodes[1].knows(leader.elected().await.unwrap().epoch()).await;
+    let refuse = |what: &str| {
+        let order = format!("SET GLOBAL wsrep_reject_queries = {what}");
+        cluster.node(0).administer("mysql", &order);
+    };
+    refuse("ALL");
+    goes_on(&mut nodes[1]).await;
+    let mut newcomer = MySqlStore::connect(&every(cluster)).unwrap();
+    newcomer.leader(&namespace()).await.unwrap();
+    refuse("NONE");
+    leader.shutdown().await;
+}
+
+/// The URL of a list of all servers.
+fn every(cluster: &Galera) -> String {
+    let hosts = [0, 1, 2].map(|at| format!("127.0.0.1:{}", cluster.node(at).port()));
+    format!("mysql://election:election@{}/election", hosts.join(","))
+}
+
+/// Waits until somebody renews or is elected at the others. One renewal may be under way already.
+async fn goes_on(node: &mut Node) {
+    let mut seen = None;
+    loop {
+        let Ok(row) = node.store.leader(&namespace()).await else { continue };
+        let (epoch, renewals) = *seen.get_or_insert((row.epoch, row.renewals));
+        if row.epoch > epoch || row.renewals > renewals + 1 {
+            return;
+        }
+    }
 }
 
 /// A transaction that was fenced before its server stood still writes nothing after a new term.

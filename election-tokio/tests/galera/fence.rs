@@ -21,12 +21,12 @@ fn racing() -> i64 {
     std::env::var("GALERA_ROUNDS").map_or(200, |rounds| rounds.parse().unwrap())
 }
 
-/// What a leader writes, and how much of it a new term found. A large table to be late with.
+/// What a leader writes, and how much of it a new term found. A table that others wait for.
 pub(crate) async fn makes_its_table(nodes: &mut [Node; 3]) {
     let node = &nodes[0];
     node.run("CREATE TABLE work (round INT PRIMARY KEY, epoch BIGINT NOT NULL)").await;
     node.run("CREATE TABLE term (round INT PRIMARY KEY, found INT NOT NULL)").await;
-    node.run("CREATE TABLE bulk (number INT PRIMARY KEY, text CHAR(200) NOT NULL)").await;
+    node.run("CREATE TABLE queue (number INT PRIMARY KEY)").await;
 }
 
 /// Nothing of the leader row is locked, at either server.
@@ -43,6 +43,8 @@ pub(crate) async fn renewals_go_on_beside_a_fence(cluster: &Galera, nodes: &mut 
         }
         run(&mut transaction, &format!("INSERT INTO work VALUES (-{}, 0)", at + 1)).await.unwrap();
         transaction.commit().await.unwrap();
+        // Where this was not applied yet, it would undo the next: both write the fence.
+        while nodes[1].number("SELECT count(*) FROM work").await <= at as i64 {}
     }
     drop(lease);
     leader.shutdown().await;
@@ -77,12 +79,21 @@ pub(crate) async fn refuses_what_comes_behind_a_new_term(nodes: &mut [Node; 3]) 
         let write = format!("INSERT INTO work VALUES (-{}, {epoch})", 10 + round);
         run(&mut transaction, &write).await.unwrap();
         nodes[1].knows(epoch).await;
-        let (from, to) = (round * 60_000, (round + 1) * 60_000 - 1);
-        nodes[1].run(&format!("INSERT INTO bulk SELECT seq, 'x' FROM seq_{from}_to_{to}")).await;
+        // What others have written has to wait there for this lock, and all that comes behind it.
+        let mut brake = nodes[0].pool.acquire().await.unwrap();
+        run(&mut brake, "LOCK TABLES queue READ").await.unwrap();
+        nodes[1].run(&format!("INSERT INTO queue VALUES ({round})")).await;
         nodes[1].vacates(&mut one.clone(), epoch).await;
         let next = nodes[1].wins(&mut two).await;
-        assert_eq!(nodes[0].row().await.epoch, epoch, "it was to be behind");
-        let refused = transaction.commit().await.expect_err("a term has begun at another server");
+        assert_eq!(nodes[0].row().await.epoch, epoch, "it is behind");
+        let goes_on = async {
+            let commits =
+                "SELECT count(*) FROM information_schema.processlist WHERE info = 'COMMIT'";
+            while nodes[0].number(commits).await == 0 {}
+            run(&mut brake, "UNLOCK TABLES").await.unwrap();
+        };
+        let (refused, ()) = tokio::join!(transaction.commit(), goes_on);
+        let refused = refused.expect_err("a term has begun at another server");
         assert_eq!(code(&refused), REFUSED, "{refused}");
         nodes[0].knows(next).await;
         let left = nodes[0].number("SELECT count(*) FROM work WHERE round <= -10").await;

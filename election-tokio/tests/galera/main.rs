@@ -36,6 +36,7 @@ async fn a_cluster_has_one_leader_and_fences() {
     fence::lets_nothing_through_behind_a_new_term(&mut nodes).await;
     patiently("rights", sessions::who_may_not_write_the_fence_is_told(&cluster, &mut nodes)).await;
     patiently("wsrep_on", sessions::what_would_stay_on_one_server_is_refused(&cluster)).await;
+    patiently("listed", sessions::a_server_of_no_cluster_is_refused_beside_one(&cluster)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,6 +46,9 @@ async fn servers_are_killed_frozen_and_cut_off() {
     make_the_tables(&mut nodes).await;
     fence::makes_its_table(&mut nodes).await;
     patiently("killed", failures::the_leaders_server_is_killed_and_rejoins(&mut cluster)).await;
+    patiently("refuses", failures::a_list_passes_over_a_server_that_refuses(&cluster, &mut nodes))
+        .await;
+    patiently("list", failures::a_list_outlives_the_first_server(&mut cluster, &mut nodes)).await;
     patiently("frozen", failures::a_server_is_frozen(&cluster, &mut nodes)).await;
     patiently("isolated", failures::a_server_is_cut_off_from_the_others(&cluster, &mut nodes))
         .await;

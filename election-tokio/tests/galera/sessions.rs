@@ -1,8 +1,8 @@
 //! Sessions in which the cluster would not learn what an election writes, or that may not write it.
 
-use crate::support::{Node, candidacy, run};
+use crate::support::{Node, candidacy, namespace, run};
 use election_driver::{
-    conformance::Galera,
+    conformance::{Galera, Kind, Proxy, Server},
     core::{Epoch, lease::Failure},
 };
 use election_tokio::MySqlStore;
@@ -52,4 +52,18 @@ pub(crate) async fn what_would_stay_on_one_server_is_refused(cluster: &Galera) {
     run(&mut connection, "SET SESSION wsrep_on = 1").await.unwrap();
     let row = store.on(&mut connection).elect(&mut one).await.unwrap().committed();
     assert!(one.leads(&row), "{row:?}");
+}
+
+/// It was listed by mistake, and would elect a leader of its own.
+pub(crate) async fn a_server_of_no_cluster_is_refused_beside_one(cluster: &Galera) {
+    let (link, other) = (Proxy::to(cluster.node(0).port()), Server::start(Kind::MariaDb));
+    let hosts = [link.port(), other.port()].map(|port| format!("127.0.0.1:{port}"));
+    let url = format!("mysql://election:election@{}/election", hosts.join(","));
+    let mut store = MySqlStore::connect(&url).unwrap();
+    store.leader(&namespace()).await.unwrap();
+    link.set_refusing(true);
+    link.cut();
+    store.leader(&namespace()).await.unwrap_err(); // the broken connection
+    let said = store.leader(&namespace()).await.unwrap_err().to_string();
+    assert!(said.contains(&format!("{}: this host does not tell its cluster", hosts[1])), "{said}");
 }

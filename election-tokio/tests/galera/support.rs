@@ -113,16 +113,16 @@ pub(crate) fn candidacy(number: u128) -> Candidacy {
 
 /// An elector that knows one server.
 pub(crate) fn elector(server: &Server, name: &str, ttl: Duration, step: Duration) -> Handle {
-    election(server, name, ttl, step).start()
+    election(&server.url(), name, ttl, step).start()
 }
 
 pub(crate) fn election(
-    server: &Server,
+    url: &str,
     name: &str,
     ttl: Duration,
     step: Duration,
 ) -> Election<MySqlStore> {
-    let store = MySqlStore::connect(&server.url()).unwrap();
+    let store = MySqlStore::connect(url).unwrap();
     let election = Election::builder("test").node(name).ttl(ttl).clock_step(step);
     election.store(store).build().unwrap()
 }

@@ -131,3 +131,32 @@ fn a_step_is_rounded_up_and_at_most_a_year() {
     let error = step(Config::MAX_CLOCK_STEP + Duration::from_nanos(1)).unwrap_err().to_string();
     assert!(error.contains("clock step") && error.contains("a year"), "{error}");
 }
+
+/// A follower whose holder will renew in so long, and after how long it looks at the row again.
+fn looks_again(seed: u64, wake_jitter: u64, due_in: i64) -> (u64, u64) {
+    let config = fifteen_seconds().wake_jitter(ms(wake_jitter)).clock_step(HOUR).build().unwrap();
+    let interval = u64::try_from(config.interval().as_millis()).unwrap();
+    let mut hand = Hand::with(Lease::new(config, candidate("me", 1), seed));
+    while hand.now < 10_000 {
+        hand.answer(renewed_ago(2, 0));
+        hand.run_until_asked(60_000);
+    }
+    let first = hand.now;
+    hand.answer(renewed_ago(3, interval.checked_add_signed(-due_in).unwrap()));
+    assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
+    (hand.now - first, interval)
+}
+
+#[test]
+fn looks_are_spread_after_the_next_renewal_and_not_before() {
+    let looks: BTreeSet<_> = (0..20).map(|seed| looks_again(seed, 2_000, 3_000).0).collect();
+    assert!(looks.iter().all(|look| (3_000..=5_000).contains(look)), "{looks:?}");
+    assert!(looks.len() > 10, "{looks:?}");
+}
+
+#[test]
+fn a_renewal_that_is_due_this_very_moment_is_looked_at_soon() {
+    let (look, interval) = looks_again(0, 0, 0);
+    assert!(look < 1_000, "{look}");
+    assert_eq!(looks_again(0, 0, -1), (interval, interval), "it is overdue");
+}

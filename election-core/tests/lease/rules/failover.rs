@@ -67,6 +67,17 @@ fn a_vacant_row_is_taken_only_after_a_whole_lease() {
     }
 }
 
+/// The statement would refuse an attempt that asks for more than has passed.
+#[test]
+fn a_least_length_is_outlasted_too() {
+    let mut hand = Hand::new(alone().at_least_for(ms(30_000)).build().unwrap());
+    let since = hand.now;
+    hand.answer(on(promoted(0), vacant(7)));
+    let query = waits(&mut hand, &Row { server: promoted(0), ..vacant(7) }, since);
+    assert!(matches!(query, Query::Attempt { .. }), "{query:?}");
+    assert!((30_000..=30_001).contains(&(hand.now - since)), "{}", hand.now - since);
+}
+
 #[test]
 fn a_step_of_the_clock_is_outlasted_too_unless_one_has_counted_oneself() {
     let mut hand = Hand::new(alone().clock_step(ms(60_000)).build().unwrap());
@@ -114,11 +125,12 @@ fn silence_starts_anew_in_another_history() {
         let taken = loop {
             match hand.run_until_asked(first + 60_000).clone() {
                 Query::Observe => hand.answer(on(other, row())),
-                Query::TakeOver { server, .. } => break server,
+                Query::TakeOver { server, holder, .. } => break (server, holder),
                 query => panic!("{query:?}"),
             };
         };
-        assert!(taken.is_same(&other));
+        assert!(taken.0.is_same(&other));
+        assert_eq!(taken.1, Some(b()));
         assert_eq!(hand.now - second, 15_000 + 150 + 1);
     }
 }
@@ -187,5 +199,7 @@ mod call_by_call {
             |known, ttl| Row { server: promoted(known), ttl: ms(ttl), ..held(7, &me, 9_000, 4) };
         assert!(!who.leads(&row(19_999, 15_000)) && who.leads(&row(20_000, 15_000)));
         assert!(!who.leads(&row(34_999, 30_000)) && who.leads(&row(35_000, 30_000)));
+        // What is lost may be as long as one's own.
+        assert!(!who.leads(&row(19_999, 2_000)) && who.leads(&row(20_000, 2_000)));
     }
 }

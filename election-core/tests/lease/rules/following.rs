@@ -286,3 +286,17 @@ fn an_entry_on_the_list_that_fails_is_tried_again_an_interval_later() {
     let apart = |two: &[Timestamp]| two[1].since(two[0]) >= ms(5_000);
     assert!(tries.windows(2).all(apart), "{tries:?}");
 }
+
+#[test]
+fn since_when_a_leader_leads_is_told_while_it_is_followed() {
+    let other = candidate("b", 2);
+    let row =
+        |remaining| Answer::Seen(Row { elected_ms: Some(77), ..held(7, &other, remaining, 3) });
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    assert_eq!(hand.lease.followed_since(), None);
+    hand.answer(row(9_000));
+    assert_eq!(hand.lease.followed_since(), Some(77));
+    hand.run_until_asked(30_000);
+    hand.answer(row(0));
+    assert_eq!((hand.lease.followed(), hand.lease.followed_since()), (None, None));
+}

@@ -248,3 +248,33 @@ fn what_was_seen_before_the_lease_was_cut_down_counts_no_more() {
     hand.event(Event::Health(true));
     assert!(matches!(hand.run_until_asked(3_000), Query::Attempt { .. }));
 }
+
+/// An attempt that was given up on has won after all, while the lease of the term before is cut down.
+#[test]
+fn a_late_win_beside_a_cut_is_released() {
+    let mut hand = leading();
+    hand.input(Input::Resign);
+    stop(&mut hand);
+    let cut = hand.asked.clone().expect("the cut").0;
+    assert!(matches!(hand.query(), Query::Renew { .. }));
+    hand.late(Ticket::NONE, Answer::Won { epoch: epoch(9), remaining: ms(60_000) });
+    hand.asked = None;
+    hand.late(cut, Answer::Renewed { remaining: ms(60_000), resign_requested: false });
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(9) });
+}
+
+#[test]
+fn a_cut_that_is_answered_when_the_time_is_over_leaves_a_release_to_do() {
+    let mut hand = leading();
+    while hand.now < 56_000 {
+        let Query::Renew { ttl, .. } = *hand.run_until_asked(100_000) else { panic!("no renewal") };
+        hand.answer(Answer::Renewed { remaining: ttl, resign_requested: false });
+    }
+    hand.run_to(60_000);
+    hand.input(Input::Resign);
+    stop(&mut hand);
+    assert!(matches!(hand.query(), Query::Renew { .. }));
+    hand.now += 2_400;
+    hand.answer(Answer::Renewed { remaining: ms(1_600), resign_requested: false });
+    assert_eq!(hand.run_until_asked(64_000), &Query::Resign { epoch: epoch(7) });
+}

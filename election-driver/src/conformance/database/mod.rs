@@ -9,7 +9,7 @@ mod statements;
 
 pub use super::embedded::InFile;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
-pub use served::{OnMariaDb, OnPostgres, Served};
+pub use served::{OnCluster, OnMariaDb, OnPostgres, Served};
 pub use sqlite::OnSqlite;
 
 use super::{tasks::patiently, watchdog::watched};
@@ -79,6 +79,10 @@ pub trait Backend: Fixture + Send + Sync + 'static {
 
     /// Makes a table of numbered writes.
     const WORK: &'static str;
+    /// What its elections allow for steps of the clock, where they have to.
+    const CLOCK_STEP: Duration = Duration::ZERO;
+    /// What a new term also writes, where no key makes it follow the leader row.
+    const FOLLOWS: Option<&'static str> = None;
     /// Loses all leader rows.
     const FORGET: &'static str = "DELETE FROM election_leader";
 
@@ -144,12 +148,13 @@ pub trait Backend: Fixture + Send + Sync + 'static {
 
     /// Starts an elector that no notification reaches.
     fn deaf_elector(&self, node: &str, ttl: Duration) -> Handle<Self::Runtime> {
-        let store = Deaf(self.store());
-        Election::builder("test").node(node).ttl(ttl).store(store).build().unwrap().start()
+        let builder = Election::builder("test").node(node).ttl(ttl).clock_step(Self::CLOCK_STEP);
+        builder.store(Deaf(self.store())).build().unwrap().start()
     }
 
     fn election(&self, node: &str, ttl: Duration) -> Election<Self::Runtime, Self::Store> {
-        Election::builder("test").node(node).ttl(ttl).store(self.store()).build().unwrap()
+        let builder = Election::builder("test").node(node).ttl(ttl).clock_step(Self::CLOCK_STEP);
+        builder.store(self.store()).build().unwrap()
     }
 }
 
@@ -163,6 +168,14 @@ pub(crate) async fn until<R: Runtime>(
 
 pub(crate) fn namespace() -> Namespace {
     Namespace::new("test").unwrap()
+}
+
+/// The same candidate, with the allowance that its database asks for.
+pub(crate) fn allowing<B: Backend>(who: &Candidacy) -> Candidacy {
+    if B::CLOCK_STEP.is_zero() {
+        return who.clone();
+    }
+    who.clone().clock_step(B::CLOCK_STEP).unwrap()
 }
 
 /// A candidate for the call-by-call elections, under an id that sorts by its number.

@@ -11,15 +11,16 @@ use crate::{
 use election_core::{
     Epoch,
     lease::{Candidacy, Row},
-    sql::CandidateRow,
+    sql::{CandidateRow, Flavor},
 };
 use sqlx::{
-    AssertSqlSafe, Executor as _, MySql, Pool, Postgres, mysql::MySqlPoolOptions,
+    AssertSqlSafe, Executor as _, MySql, Pool, Postgres, Transaction, mysql::MySqlPoolOptions,
     pool::PoolOptions, postgres::PgPoolOptions,
 };
 use std::{
     marker::PhantomData,
     sync::{Mutex, MutexGuard},
+    time::Duration,
 };
 
 /// A PostgreSQL server of its own, with the tables in it.
@@ -111,18 +112,77 @@ impl<R: Runtime + Default> Backend for OnPostgres<R> {
     }
 
     async fn begin(&self, isolation: &str) -> Tx<Self> {
-        let url = self.url();
-        let pool = PgPoolOptions::new().max_connections(1).connect(&url).await.unwrap();
-        let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
-        pool.begin_with(AssertSqlSafe(begin)).await.unwrap()
+        begin(&self.url(), isolation).await
     }
 
-    async fn kill(&self, mut transaction: Tx<Self>) {
-        let process = "SELECT pg_backend_pid()::bigint";
-        let process = Self::number(&mut transaction, process).await.unwrap();
-        let end = format!("SELECT pg_terminate_backend({process}, 60000)");
-        assert_eq!(self.server().administer("election", &end), "t");
-        transaction.commit().await.expect_err("the server has ended it");
+    async fn kill(&self, transaction: Tx<Self>) {
+        kill(&self.server, transaction).await;
+    }
+
+    statements!();
+}
+
+async fn begin(url: &str, isolation: &str) -> Transaction<'static, Postgres> {
+    let pool = PgPoolOptions::new().max_connections(1).connect(url).await.unwrap();
+    let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
+    pool.begin_with(AssertSqlSafe(begin)).await.unwrap()
+}
+
+async fn kill(server: &Mutex<Server>, mut transaction: Transaction<'static, Postgres>) {
+    let process = "SELECT pg_backend_pid()::bigint";
+    let process: i64 = sqlx::query_scalar(process).fetch_one(&mut *transaction).await.unwrap();
+    let end = format!("SELECT pg_terminate_backend({process}, 60000)");
+    assert_eq!(server.lock().unwrap().administer("election", &end), "t");
+    transaction.commit().await.expect_err("the server has ended it");
+}
+
+/// A PostgreSQL server of its own that is taken for a cluster: the statements for those, with their
+/// tables, on a server that can be run here.
+pub struct OnCluster<R> {
+    server: Mutex<Server>,
+    pool: Pool<Postgres>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+impl<R: Runtime + Default> Fixture for OnCluster<R> {
+    type Runtime = R;
+
+    async fn start() -> Self {
+        let server = Server::start(Kind::Postgres);
+        let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
+        let pool = options.connect_lazy(&server.url()).unwrap();
+        let cluster = Self { server: Mutex::new(server), pool, runtime: PhantomData };
+        cluster.store().ensure_schema().await.unwrap();
+        cluster
+    }
+}
+
+impl<R: Runtime + Default> Backend for OnCluster<R> {
+    type Database = Postgres;
+    type Store = PgStore;
+    type Client = <Tx<Self> as Fenced>::Client;
+    const ISOLATIONS: &'static [&'static str] =
+        &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+    const FOLLOWS: Option<&'static str> =
+        Some("UPDATE election_fence SET epoch = epoch + 1, fences = fences + 1");
+    const CLOCK_STEP: Duration = Flavor::CockroachDb.least_clock_step();
+
+    const WORK: &'static str = OnPostgres::<R>::WORK;
+
+    fn url(&self) -> String {
+        self.server.lock().unwrap().url()
+    }
+
+    fn store(&self) -> PgStore {
+        PgStore::connect(&self.url()).unwrap().pretending(Flavor::CockroachDb)
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        begin(&self.url(), isolation).await
+    }
+
+    async fn kill(&self, transaction: Tx<Self>) {
+        kill(&self.server, transaction).await;
     }
 
     statements!();

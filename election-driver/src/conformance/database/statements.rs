@@ -44,7 +44,7 @@ macro_rules! statements {
         }
 
         async fn elect(&self, who: &Candidacy) -> Result<Row, StoreError> {
-            self.store().elect(&mut who.clone()).await
+            self.store().elect(&mut $crate::conformance::database::allowing::<Self>(who)).await
         }
 
         async fn is_leader(&self, who: &Candidacy) -> Result<bool, StoreError> {
@@ -68,7 +68,10 @@ macro_rules! statements {
             transaction: &mut Tx<Self>,
             who: &Candidacy,
         ) -> Result<Uncommitted<Row>, StoreError> {
-            self.store().on(transaction).elect(&mut who.clone()).await
+            self.store()
+                .on(transaction)
+                .elect(&mut $crate::conformance::database::allowing::<Self>(who))
+                .await
         }
 
         async fn leave_in(

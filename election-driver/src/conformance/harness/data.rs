@@ -17,8 +17,9 @@ use std::{
     process::Command,
 };
 
-/// The users that PostgreSQL accepts without a password.
-const TRUSTED: &str = "host replication postgres 127.0.0.1/32 trust
+/// The users that PostgreSQL accepts without a password. `pg_upgrade` comes over the socket.
+const TRUSTED: &str = "local all postgres trust
+host replication postgres 127.0.0.1/32 trust
 host all postgres,election 127.0.0.1/32 trust
 host all all 127.0.0.1/32 scram-sha-256
 ";

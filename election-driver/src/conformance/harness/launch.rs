@@ -189,6 +189,7 @@ pub(super) fn found(program: &str) -> PathBuf {
 
 pub(super) fn run(command: &mut Command) {
     let output = command.output().expect("a program that can be started");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
     assert!(output.status.success(), "{command:?}: {said}");
 }

@@ -194,16 +194,40 @@ impl Server {
     #[must_use]
     pub fn standby(&self) -> Self {
         let directory = directory();
-        let port = free_port();
         give_to_postgres(directory.path());
         let mut backup = as_postgres(&postgres_binaries().join("pg_basebackup"), &[]);
         backup.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
         backup.args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-D"]);
         run(backup.arg(directory.path().join("data")));
-        let process = launch(self.kind, directory.path(), port);
-        let mut standby = Self { kind: self.kind, directory, port, process };
-        standby.wait_until_up();
-        standby
+        Self::launched(self.kind, directory)
+    }
+
+    /// Starts a server on the data in this directory, and waits until it answers.
+    fn launched(kind: Kind, directory: TempDir) -> Self {
+        let port = free_port();
+        let process = launch(kind, directory.path(), port);
+        let mut server = Self { kind, directory, port, process };
+        server.wait_until_up();
+        server
+    }
+
+    /// What `pg_upgrade` makes of a PostgreSQL server that has [ended in order](Self::terminate): a new
+    /// cluster with its data.
+    ///
+    /// # Panics
+    /// If `pg_upgrade` fails; the message quotes it.
+    #[must_use]
+    pub fn upgraded(&self) -> Self {
+        let directory = directory();
+        give_to_postgres(directory.path());
+        data::create(self.kind, directory.path());
+        let binaries = postgres_binaries();
+        let mut upgrade = as_postgres(&binaries.join("pg_upgrade"), &[]);
+        upgrade.arg("-b").arg(&binaries).arg("-B").arg(&binaries);
+        upgrade.arg("-d").arg(self.data()).arg("-D").arg(directory.path().join("data"));
+        upgrade.args(["-p", &free_port().to_string(), "-P", &free_port().to_string()]);
+        run(upgrade.args(["-U", "postgres"]).current_dir(directory.path()));
+        Self::launched(self.kind, directory)
     }
 
     /// Promotes a standby to primary, and waits until it is.

@@ -1,6 +1,6 @@
 //! Every call of the election inside the caller's own transaction, whatever becomes of that.
 
-use super::super::database::{Backend, LONG, Tx, candidacy, namespace};
+use super::super::database::{Backend, LONG, Tx, allowing, candidacy, namespace};
 use crate::{FenceError, Fenced, OnConnection, SqlStore, StoreError};
 use election_core::{
     Epoch,
@@ -45,7 +45,7 @@ enum End {
 type Seen = (Epoch, Option<String>, u64, bool, Vec<String>);
 
 pub async fn every_call_counts_with_the_commit_and_never_without<B: Backend>(database: B) {
-    let mut all = [1, 2, 3].map(|number| candidacy(number, LONG));
+    let mut all = [1, 2, 3].map(|number| allowing::<B>(&candidacy(number, LONG)));
     let mut store = database.sql();
     for (number, call) in LIFE.iter().enumerate() {
         let mut levels = B::ISOLATIONS.iter().cycle().skip(number);
@@ -142,7 +142,7 @@ pub async fn an_epoch_that_was_rolled_back_fences_nothing<B: Backend>(database: 
 where
     Tx<B>: Fenced<Client = B::Client>,
 {
-    let [mut a, mut b] = [1, 2].map(|number| candidacy(number, LONG));
+    let [mut a, mut b] = [1, 2].map(|number| allowing::<B>(&candidacy(number, LONG)));
     let mut store = database.sql();
     store.elect(&mut a).await.unwrap();
     store.unregister_candidate(&mut a).await.unwrap();

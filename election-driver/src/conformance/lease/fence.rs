@@ -1,11 +1,12 @@
 //! Fenced transactions.
 
 use super::super::{
-    database::{Backend, LONG, SHORT, Tx, until},
+    database::{Backend, LONG, SHORT, Tx, candidacy, until},
     tasks::spawn,
 };
 use crate::{FenceError, Fenced, Handle, Lease};
 use election_core::lease::Failure;
+use futures_lite::future::zip;
 
 async fn led<B: Backend>(
     database: &B,
@@ -35,6 +36,9 @@ async fn usurp<B: Backend>(database: &B) {
     let other = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
                  incarnation = '00000000-0000-0000-0000-000000000000'";
     database.execute(other).await;
+    if let Some(follows) = B::FOLLOWS {
+        database.execute(follows).await;
+    }
 }
 
 pub async fn a_fenced_transaction_holds_up_the_next_term<B: Backend>(database: B)
@@ -97,6 +101,30 @@ where
         B::number(&mut transaction, "SELECT count(*) FROM work").await.unwrap();
         usurp(&database).await;
         match lease.fence(&mut transaction).await {
+            Err(FenceError::Over(_)) => {}
+            Err(FenceError::Store(error)) if error.kind == Failure::Conflict => {}
+            other => panic!("{isolation}: {other:?}"),
+        }
+        drop((transaction, lease));
+        vacate(&database, leader).await;
+    }
+}
+
+/// The lease looks valid to everybody but the transaction that ends it.
+pub async fn a_fence_waits_for_a_term_that_is_about_to_begin<B: Backend>(database: B)
+where
+    Tx<B>: Fenced,
+{
+    for isolation in B::ISOLATIONS {
+        let (leader, lease) = led(&database, LONG).await;
+        let mut next = database.begin(B::ISOLATIONS[0]).await;
+        B::run(&mut next, "UPDATE election_leader SET expires_ms = 1000").await.unwrap();
+        let won = database.elect_in(&mut next, &candidacy(9, LONG)).await.unwrap();
+        assert!(won.peek().epoch > lease.epoch());
+        let mut transaction = database.begin(isolation).await;
+        let (fenced, committed) = zip(lease.fence(&mut transaction), next.commit()).await;
+        committed.unwrap();
+        match fenced {
             Err(FenceError::Over(_)) => {}
             Err(FenceError::Store(error)) if error.kind == Failure::Conflict => {}
             other => panic!("{isolation}: {other:?}"),

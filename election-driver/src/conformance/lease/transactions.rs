@@ -1,6 +1,6 @@
 //! Elections inside the caller's own transactions.
 
-use super::super::database::{Backend, LONG, Tx, candidacy};
+use super::super::database::{Backend, LONG, Tx, allowing, candidacy};
 use crate::Fenced;
 use election_core::{
     Epoch,
@@ -72,7 +72,7 @@ pub async fn the_clock_goes_on_in_a_long_transaction<B: Backend>(database: B) {
 /// A lease counts from the call. What is left of it after the commit can be nothing, and somebody
 /// else may lead then.
 pub async fn a_win_that_has_run_out_by_the_commit_is_none<B: Backend>(database: B) {
-    let (mut a, b) = (candidacy(1, BRIEF), candidacy(2, LONG));
+    let (mut a, b) = (allowing::<B>(&candidacy(1, BRIEF)), candidacy(2, LONG));
     let store = database.sql();
     let mut transaction = database.begin(B::ISOLATIONS[0]).await;
     let mut on = store.on(&mut transaction);

@@ -6,7 +6,7 @@ use super::super::{
     recorded::{OldStore, Recorded},
     tasks::{join_all, spawn},
 };
-use crate::{Election, Handle, Store, StoreError, store::Client};
+use crate::{Election, Handle, Runtime, Store, StoreError, now, store::Client};
 use async_lock::Barrier;
 use election_core::{
     Change, Epoch, Loss,
@@ -39,8 +39,11 @@ async fn make_the_old_tables<B: Backend>(database: &B) {
 }
 
 fn old_election<B: Backend>(database: &B, node: &str) -> Election<B::Runtime, OldStore<B>> {
-    let store = OldStore::new(database);
-    Election::builder("test").node(node).ttl(SHORT).store(store).build().unwrap()
+    election(OldStore::new(database), node, SHORT)
+}
+
+fn election<R: Runtime + Default, S: Store>(store: S, node: &str, ttl: Duration) -> Election<R, S> {
+    Election::builder("test").node(node).ttl(ttl).store(store).build().unwrap()
 }
 
 /// The next leader, by whose account the one before has stopped.
@@ -96,6 +99,31 @@ pub async fn an_old_program_and_this_one_relieve_each_other<B: Backend>(database
     assert!(fifth > fourth, "{fifth} after {fourth}");
     old.shutdown().await;
     new.shutdown().await;
+}
+
+/// A process of either release dies while one of the other follows.
+pub async fn a_crash_amid_an_upgrade_costs_one_lease<B: Backend>(database: B) {
+    make_the_old_tables(&database).await;
+    database.sql().ensure_schema().await.unwrap();
+    let (old, new) = (OldStore::new(&database), database.store());
+    dies_before::<B, _, _>(&database, old, new).await;
+    let (old, new) = (OldStore::new(&database), database.store());
+    dies_before::<B, _, _>(&database, new, old).await;
+}
+
+async fn dies_before<B: Backend, S: Store, T: Store>(database: &B, first: S, second: T) {
+    let ttl = 2 * SHORT;
+    let (doomed, driver) = election::<B::Runtime, _>(first, "doomed", ttl).into_parts();
+    let driver = spawn::<B::Runtime, _>(driver);
+    let epoch = doomed.elected().await.unwrap().epoch();
+    let heir = election::<B::Runtime, _>(second, "heir", ttl).start();
+    follows::<B>(&heir, epoch).await;
+    driver.abort();
+    let ends = now() + database.row().await.unwrap().remaining;
+    assert!(succeeds::<B>(&heir, &doomed).await > epoch);
+    let gap = now().since(ends);
+    assert!(gap < ttl, "nobody led for {gap:?} after the lease");
+    heir.shutdown().await;
 }
 
 const CONTENDERS: u128 = 4;

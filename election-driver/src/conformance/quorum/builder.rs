@@ -1,18 +1,9 @@
 //! What a cluster is refused for: every message names cause, place and remedy.
 
-use super::OnNothing;
+use super::{super::lines::Lines, OnNothing};
 use crate::{Cluster, ClusterBuilder, ClusterError, Network};
 use election_core::quorum::ConfigError;
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span::{Attributes, Id, Record},
-};
+use std::time::Duration;
 
 fn of<R: Network + Default>(members: &[(&str, &str)]) -> ClusterBuilder<R> {
     let begun = Cluster::<R>::builder("billing").node("n1").without_data().ballot("ballot");
@@ -73,43 +64,11 @@ pub async fn every_error_names_its_cause_its_place_and_the_remedy<R: Network + D
     assert!(matches!(short, ClusterError::Config(ConfigError::DownAfterTooShort { .. })));
 }
 
-/// What is logged, line by line.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<String>>);
-
-impl Visit for Lines {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "message" {
-            *self.0.lock().expect("no panic elsewhere") += &format!("{value:?}\n");
-        }
-    }
-}
-
-impl Subscriber for Lines {
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
-    }
-
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
-
 /// What a cluster's build logs.
 fn logged<R: Network>(builder: ClusterBuilder<R>) -> String {
     let lines = Lines::default();
-    tracing::subscriber::with_default(lines.clone(), || builder.build().expect("a cluster"));
-    let said = lines.0.lock().expect("no panic elsewhere");
-    said.clone()
+    lines.of(|| builder.build().expect("a cluster"));
+    lines.said()
 }
 
 pub async fn an_address_that_leads_others_astray_is_worth_a_warning<R: Network + Default>(

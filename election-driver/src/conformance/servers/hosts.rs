@@ -1,14 +1,16 @@
 //! Several hosts in one URL: the one that takes writes is found, and followed when it moves.
 
 use super::super::{
-    database::{Backend, OnMariaDb, OnNothing, OnPostgres, Served, namespace, until},
+    database::{Backend, OnMariaDb, OnNothing, OnPostgres, Served, candidacy, namespace, until},
     harness::{Kind, Proxy, Server},
+    lines::Lines,
     tasks::timeout,
 };
 use crate::{
-    Election, Handle, Lease, MySqlStore, PgStore, Runtime, SqlStore, Store, store::Client,
+    Election, Handle, Lease, MySqlStore, PgStore, Runtime, SqlStore, Store, StoreError,
+    store::Client,
 };
-use election_core::lease::Failure;
+use election_core::lease::{Config, Failure};
 use std::{
     net::TcpListener,
     time::{Duration, Instant},
@@ -141,16 +143,32 @@ pub async fn replicas_alone_are_named_with_the_reason<R: Runtime + Default>(
     postgres_at(&[replica], "").leader(&namespace()).await.unwrap();
 }
 
+/// It may be promoted at any moment. No session is left on it that would have to end first.
+pub async fn a_replica_is_asked_again_at_once<R: Runtime + Default>(database: OnPostgres<R>) {
+    let standby = database.server().standby();
+    let mut store = postgres_at(&[nowhere(), standby.port()], "");
+    store.prepare(&Config::builder().ttl(TTL).build().unwrap());
+    for _ in 0..8 {
+        let said = store.leader(&namespace()).await.unwrap_err().to_string();
+        assert!(said.contains("it is a replica") && !said.contains("waits"), "{said}");
+    }
+}
+
 /// As after a switchover without a restart, with a promoted copy that takes the writes.
 pub async fn a_primary_that_only_reads_is_left<R: Runtime + Default>(database: OnPostgres<R>) {
     let copy = database.server().standby();
     copy.promote();
-    let elector = elector::<R>(postgres_at(&[database.server().port(), copy.port()], ""));
+    let servers = [database.server().port(), copy.port()];
+    let elector = elector::<R>(postgres_at(&servers, ""));
     elected(&elector).await;
     until(&elector, |status| status.listening).await;
+    let (mut store, mut caller) = (postgres_at(&servers, ""), candidacy(1, TTL));
+    store.elect(&mut caller).await.unwrap();
     let demote = |words: &str| database.server().administer("postgres", words);
     demote("ALTER SYSTEM SET default_transaction_read_only = on");
     demote("SELECT pg_reload_conf()");
+    while demote("SHOW default_transaction_read_only") != "on" {}
+    is_of_a_host_that_only_reads_now(&store.elect(&mut caller).await.unwrap_err());
     let mut there = PgStore::connect(&copy.url()).unwrap();
     let began = Instant::now();
     while there.leader(&namespace()).await.unwrap().holder.is_none() {
@@ -159,6 +177,11 @@ pub async fn a_primary_that_only_reads_is_left<R: Runtime + Default>(database: O
     elected(&elector).await;
     is_listened_on(&copy);
     elector.shutdown().await;
+}
+
+fn is_of_a_host_that_only_reads_now(error: &StoreError) {
+    assert_eq!(error.kind, Failure::Transient, "{error}");
+    assert!(error.to_string().contains("the next call looks for one"), "{error}");
 }
 
 pub async fn hosts_of_two_clusters_are_refused<R: Runtime + Default>(database: OnPostgres<R>) {
@@ -181,6 +204,27 @@ pub async fn hosts_of_two_clusters_are_refused<R: Runtime + Default>(database: O
     refused(&mut store, "this host does not tell its cluster").await;
     database.server().restart();
     store.leader(&namespace()).await.unwrap();
+}
+
+/// It is said once, and not with each connection.
+pub async fn hosts_that_do_not_tell_their_cluster_are_worth_one_warning<R: Runtime + Default>(
+    database: OnPostgres<R>,
+) {
+    database.server().administer(
+        "election",
+        "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC",
+    );
+    let port = database.server().port();
+    let warned = async |mut store: PgStore| {
+        let lines = Lines::default();
+        lines.during(store.leader(&namespace())).await.unwrap();
+        lines.said().contains("grant this user EXECUTE on pg_control_system()")
+    };
+    let alone = postgres_at(&[port], "?history=none&target_session_attrs=primary");
+    assert!(!warned(alone).await, "no other host is listed");
+    let several = postgres_at(&[nowhere(), port], "?history=none");
+    assert!(warned(several.clone()).await);
+    assert!(!warned(several).await, "it was said");
 }
 
 /// A store on these servers of MariaDB.
@@ -208,9 +252,15 @@ pub async fn a_server_that_only_reads_is_left<R: Runtime + Default>(database: On
     }
     elected(&elector).await;
 
+    let (mut store, mut caller) = (mariadb_at(&ports), candidacy(1, TTL));
+    store.elect(&mut caller).await.unwrap();
     reads(&database, 1);
+    let error = store.elect(&mut caller).await.unwrap_err();
+    is_of_a_host_that_only_reads_now(&error);
     let mut store = mariadb_at(&ports);
-    let said = store.leader(&namespace()).await.unwrap_err().to_string();
+    let error = store.leader(&namespace()).await.unwrap_err();
+    assert_eq!(error.kind, Failure::Transient, "one may take writes again");
+    let said = error.to_string();
     for port in ports {
         assert!(said.contains(&format!("127.0.0.1:{port}: it takes no writes")), "{said}");
     }

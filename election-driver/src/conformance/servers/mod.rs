@@ -42,8 +42,10 @@ list! { $ __conformance_servers in servers:
         a_leader_moves_on_with_its_lease: postgres mariadb;
         the_primary_is_found_and_followed: postgres;
         replicas_alone_are_named_with_the_reason: postgres;
+        a_replica_is_asked_again_at_once: postgres;
         a_primary_that_only_reads_is_left: postgres;
         hosts_of_two_clusters_are_refused: postgres;
+        hosts_that_do_not_tell_their_cluster_are_worth_one_warning: postgres;
         a_server_that_only_reads_is_left: mariadb;
         all_hosts_are_named: bare_postgres;
     }
@@ -97,6 +99,7 @@ list! { $ __conformance_servers in servers:
         a_leader_whose_renewals_were_lost_leads_on: bare_postgres;
         call_by_call_nobody_comes_back_too_soon: bare_postgres;
         at_a_promoted_server_every_documented_right_is_needed: bare_postgres;
+        after_pg_upgrade_a_timeline_is_another_one: bare_postgres;
         a_synchronous_standby_loses_nothing: bare_postgres;
         beside_a_primary_that_lives_on_only_the_trust_window_holds: bare_postgres;
         who_cannot_tell_its_history_is_refused_with_the_remedy: bare_postgres;

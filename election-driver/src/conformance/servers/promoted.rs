@@ -8,7 +8,8 @@ use super::super::{
 use crate::{Election, PgStore, Runtime, Store as _, StoreError, now};
 use election_core::{
     Timestamp,
-    lease::{Answer, ConfigBuilder, Failure, Query, Row},
+    lease::{self, Answer, ConfigBuilder, Failure, Query, Row},
+    sql::Flavor,
 };
 use futures_lite::future::yield_now;
 use std::time::Duration;
@@ -83,7 +84,8 @@ async fn overlap<R: Runtime + Default>(ahead: i64, asks: bool) -> Duration {
     let a = pair.election("a", pair.primary.store()).start();
     let lease = a.elected().await.unwrap();
     pair.fail_over();
-    let promoted = if asks { pair.promoted() } else { pair.promoted().without_history() };
+    let promoted =
+        if asks { pair.promoted() } else { pair.promoted().with_flavor(Flavor::WithoutHistory) };
     let b = pair.election("b", promoted).start();
     let next = b.elected().await.unwrap();
     let overlap = lease.stop_by().since(now());
@@ -204,6 +206,57 @@ pub async fn at_a_promoted_server_every_documented_right_is_needed<R: Runtime + 
     assert_eq!(order("SELECT history FROM election_server"), "2");
 }
 
+/// Its timelines begin again with the first. What is recorded of an earlier second one must not stand
+/// for the next.
+pub async fn after_pg_upgrade_a_timeline_is_another_one<R: Runtime + Default>(_: OnNothing<R>) {
+    let ttl = Duration::from_secs(1);
+    let mut pair = Pair::<R>::start(0).await;
+    pair.catch_up();
+    pair.fail_over();
+    let (mut promoted, mut caller) = (pair.promoted(), candidacy(1, ttl));
+    let old = loop {
+        let answer = promoted.elect(&mut caller).await;
+        match answer {
+            Ok(row) if caller.leads(&row) => break row,
+            answer => assert_eq!(answer.unwrap_err().kind, Failure::Conflict),
+        }
+    };
+    drop(promoted);
+    pair.replica.terminate();
+    let upgraded = OnPostgres::<R>::on(pair.replica.upgraded()).await;
+    let row = upgraded.row().await.unwrap();
+    assert_eq!((row.epoch, row.server), (old.epoch, lease::Server::FIRST));
+    // As if that had come of another, which was promoted twice.
+    let earlier = "INSERT INTO election_server VALUES (7, 2, 0), (7, 3, 0)";
+    upgraded.server().administer("election", earlier);
+
+    let replica = upgraded.server().standby();
+    let pair = Pair { replica, primary: upgraded };
+    pair.fall_behind();
+    let (mut primary, mut lost) = (pair.primary.store(), candidacy(2, ttl));
+    let lost = loop {
+        match primary.elect(&mut lost).await {
+            Ok(row) if lost.leads(&row) => break row.epoch,
+            _ => {}
+        }
+    };
+    assert_eq!(lost.get(), old.epoch.get() + 1, "an upgrade loses nothing");
+    pair.fail_over();
+    let (mut promoted, mut next) = (pair.promoted(), candidacy(3, ttl));
+    let row = promoted.leader(&namespace()).await.unwrap();
+    assert!(row.epoch < lost && row.server.is_unknown(), "{row:?}");
+    let won = loop {
+        match promoted.elect(&mut next).await {
+            Ok(row) if next.leads(&row) => break row.epoch,
+            _ => {}
+        }
+    };
+    assert!(won > lost, "{won} after {lost}");
+    let apart = won.get() - lost.get();
+    assert!(apart > 1 << 41, "{won} is above all that may have been lost, not just {lost}");
+    assert_eq!(won.get() >> 42, 4, "{won}: every promotion counts, of each cluster");
+}
+
 pub async fn a_synchronous_standby_loses_nothing<R: Runtime + Default>(_: OnNothing<R>) {
     let pair = Pair::<R>::start(0).await;
     let order = |text: &str| pair.primary.server().administer("postgres", text);
@@ -252,9 +305,12 @@ pub async fn who_cannot_tell_its_history_is_refused_with_the_remedy<R: Runtime +
 
     let server = |order: &str| pair.primary.server().administer("election", order);
     let mut store = pair.primary.store();
-    server("REVOKE EXECUTE ON FUNCTION pg_current_wal_lsn() FROM public");
-    let error = store.elect(&mut candidacy(1, TTL)).await.unwrap_err().to_string();
-    assert!(error.contains("grant it EXECUTE"), "{error}");
+    for function in ["pg_control_system()", "pg_current_wal_lsn()"] {
+        server(&format!("REVOKE EXECUTE ON FUNCTION {function} FROM public"));
+        let error = store.elect(&mut candidacy(1, TTL)).await.unwrap_err().to_string();
+        assert!(error.contains("grant it EXECUTE") && error.contains(function), "{error}");
+        server(&format!("GRANT EXECUTE ON FUNCTION {function} TO public"));
+    }
     server(
         "SET allow_system_table_mods = on; \
          ALTER FUNCTION pg_catalog.pg_current_wal_lsn() RENAME TO pg_unknown",

@@ -1,4 +1,4 @@
-use super::*;
+use super::{super::calls::explained, *};
 use std::time::Duration;
 
 fn choice(hosts: &[&'static str]) -> Choice<&'static str> {
@@ -65,6 +65,63 @@ fn a_host_on_which_sessions_could_pile_up_rests() {
     assert_eq!(round.next(&progress).map(|(at, _)| at), Some(1));
     let tried: Vec<_> = silent_round(&choice, &progress).into_iter().map(|(at, _)| at).collect();
     assert_eq!(tried, [1]);
+    let said = choice.failed().unwrap().to_string();
+    assert!(said.contains("a: it has not answered"), "it is named while it rests: {said}");
+}
+
+fn refusal() -> StoreError {
+    StoreError::new(Failure::Fatal, "nobody of this name")
+}
+
+/// The server knows that the client is gone.
+#[test]
+fn a_host_that_refuses_does_not_rest() {
+    let choice = choice(&["a", "b"]);
+    let progress = Progress::default();
+    let mut round = choice.round(TIMING);
+    round.next(&progress);
+    progress.reached(Stage::Inside);
+    assert!(round.heard::<()>(Some(Err(refusal())), &progress).is_none());
+    let tried: Vec<_> = silent_round(&choice, &progress).into_iter().map(|(at, _)| at).collect();
+    assert_eq!(tried, [0, 1]);
+}
+
+/// What its host before has reached counts for nothing.
+#[test]
+fn a_host_that_let_nobody_in_does_not_rest() {
+    let choice = choice(&["a", "b"]);
+    let progress = Progress::default();
+    let mut round = choice.round(TIMING);
+    round.next(&progress);
+    progress.reached(Stage::Inside);
+    assert!(round.heard::<()>(Some(Err(refusal())), &progress).is_none());
+    round.next(&progress);
+    assert!(round.heard::<()>(None, &progress).is_none());
+    assert_eq!(silent_round(&choice, &progress).len(), 2);
+}
+
+/// A refusal is an answer, too; a connection that breaks is none.
+#[test]
+fn whoever_answers_has_a_first_share_again() {
+    let broken = || {
+        let cause = sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into());
+        explained(cause, Failure::Transient, |_, _| None)
+    };
+    let choice = choice(&["a", "b"]);
+    let progress = Progress::default();
+    // What comes of the first host's next turn, and the share that it had.
+    let turn = |outcome: Option<Result<(), StoreError>>| {
+        let mut round = choice.round(TIMING);
+        let (at, share) = round.next(&progress).unwrap();
+        assert_eq!(at, 0);
+        round.heard(outcome, &progress);
+        share
+    };
+    let first = turn(None);
+    for (answer, is_one) in [(Ok(()), true), (Err(refusal()), true), (Err(broken()), false)] {
+        assert!(turn(Some(answer)) > first, "it had let its share pass");
+        assert_eq!(turn(None) == first, is_one);
+    }
 }
 
 #[test]

@@ -49,6 +49,8 @@ fn each_host_has_the_rest_of_the_url() {
             &["postgres://me@/d?host=%2Frun%2Fa&port=7", "postgres://me@/d?host=%2Frun%2Fb&port=7"],
         ),
         ("postgres:///d?host=a,b", &["postgres:///d?host=a", "postgres:///d?host=b"]),
+        ("postgres:///d?host=c&host=a,b", &["postgres:///d?host=a", "postgres:///d?host=b"]),
+        ("postgres:///d?host=a,b&host=c", &["postgres:///d?host=a,b&host=c"]),
         ("postgres://%2Frun%2Fa,b/d", &["postgres://%2Frun%2Fa/d", "postgres://b/d"]),
     ] {
         assert_eq!(postgres(url), each, "{url}");
@@ -67,6 +69,11 @@ fn the_target_is_taken_out_of_the_url() {
             "postgres://a,b/d?sslmode=disable&target_session_attrs=primary",
             Some(Target::Primary),
             "postgres://a/d?sslmode=disable",
+        ),
+        (
+            "postgres://a/d?target_session_attrs=any&target_session_attrs=primary",
+            Some(Target::Primary),
+            "postgres://a/d",
         ),
         (
             "postgres://a/d?target_session_attrs=read-write",

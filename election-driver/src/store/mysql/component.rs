@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     StoreError,
-    store::{link::Progress, timeouts::Stage},
+    store::{calls::is_lost, link::Progress, timeouts::Stage},
 };
 use election_core::{lease::Failure, sql::Value};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, MySqlConnection, raw_sql};
@@ -17,7 +17,8 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _, MySqlConnection,
 /// Every user may ask this, and a node of Galera answers it in any state.
 const ASKED: [&str; 2] = [
     "SHOW SESSION VARIABLES WHERE Variable_name IN \
-        ('read_only', 'super_read_only', 'tx_read_only', 'transaction_read_only', 'wsrep_on')",
+        ('read_only', 'super_read_only', 'tx_read_only', 'transaction_read_only', 'wsrep_on', \
+        'wsrep_reject_queries')",
     "SHOW GLOBAL STATUS WHERE Variable_name IN \
         ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_state_uuid')",
 ];
@@ -63,6 +64,9 @@ impl Told {
         if galera && (self.is("wsrep_ready", "OFF") || !matches!(part, "" | "Primary")) {
             return Some(APART);
         }
+        if galera && !matches!(self.of("wsrep_reject_queries"), "" | "NONE") {
+            return Some(REFUSES);
+        }
         let reads = ["read_only", "super_read_only", "tx_read_only", "transaction_read_only"];
         reads.into_iter().any(|name| self.is(name, "ON")).then_some(READS)
     }
@@ -70,6 +74,8 @@ impl Told {
 
 const APART: &str = "this Galera node is not in the primary component, or not ready (wsrep_ready); it \
                      joins again by itself once it reaches the majority of the nodes";
+const REFUSES: &str = "this Galera node refuses all statements (wsrep_reject_queries); set that to \
+                       NONE once it may be used again";
 const READS: &str = "it takes no writes (read_only or tx_read_only is on: a replica?); list the \
                      primary, too, or switch that off if this is the primary";
 
@@ -89,7 +95,10 @@ impl MySqlServer {
         }
         if self.hosts.are_several() {
             if let Err(error) = self.suits(host, &mut connection).await {
-                let _ = connection.close().await; // it would be missed on the server's side
+                // It would be missed on the server's side.
+                if connection.close().await.is_ok() && !is_lost(&error) {
+                    progress.left();
+                }
                 return Err(error);
             }
             progress.heard();
@@ -108,5 +117,74 @@ impl MySqlServer {
             return Err(StoreError::new(Failure::Transient, why));
         }
         self.hosts.belongs(host, told.cluster())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server says this, in its own case, and nothing else.
+    fn says(pairs: &[(&str, &str)]) -> Told {
+        Told(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
+    }
+
+    const UUID: &str = "64c0a1a3-0000-11f0-8b1c-d6a1c7e0a5b1";
+
+    /// In the words of MariaDB 10.11 with Galera 26.
+    fn node(ready: &'static str, part: &'static str) -> Told {
+        let part = ("wsrep_cluster_status", part);
+        let known = ("wsrep_cluster_state_uuid", UUID);
+        says(&[("wsrep_on", "ON"), ("read_only", "OFF"), ("wsrep_ready", ready), part, known])
+    }
+
+    #[test]
+    fn a_node_apart_from_its_cluster_is_left() {
+        assert_eq!(node("ON", "Primary").unfit(), None);
+        for (ready, part) in
+            [("OFF", "Primary"), ("ON", "non-Primary"), ("OFF", "Disconnected"), ("OFF", "")]
+        {
+            assert_eq!(node(ready, part).unfit(), Some(APART), "{ready}, {part}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_was_taken_out_of_use_is_left() {
+        for (refuses, unfit) in
+            [("NONE", None), ("ALL", Some(REFUSES)), ("ALL_KILL", Some(REFUSES))]
+        {
+            let Told(mut told) = node("ON", "Primary");
+            told.push(("wsrep_reject_queries".into(), refuses.into()));
+            assert_eq!(Told(told).unfit(), unfit, "{refuses}");
+        }
+    }
+
+    /// A server without a cluster tells of one that is off, or of none at all.
+    #[test]
+    fn a_server_of_its_own_is_no_node() {
+        for own in [
+            says(&[("read_only", "OFF")]),
+            says(&[("wsrep_on", "OFF"), ("wsrep_ready", "OFF"), ("wsrep_cluster_status", "")]),
+        ] {
+            assert_eq!((own.unfit(), own.cluster()), (None, None));
+        }
+    }
+
+    #[test]
+    fn whatever_forbids_writes_is_seen() {
+        for name in ["read_only", "super_read_only", "tx_read_only", "transaction_read_only"] {
+            assert_eq!(says(&[(name, "ON")]).unfit(), Some(READS), "{name}");
+            assert_eq!(says(&[(name, "OFF")]).unfit(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_node_tells_its_cluster_once_it_has_joined() {
+        assert_eq!(node("ON", "Primary").cluster().as_deref(), Some(UUID));
+        let zeros = "00000000-0000-0000-0000-000000000000";
+        for (on, known) in [("ON", zeros), ("ON", ""), ("OFF", UUID)] {
+            let told = says(&[("wsrep_on", on), ("wsrep_cluster_state_uuid", known)]);
+            assert_eq!(told.cluster(), None, "{on}, {known}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How a store comes to its server: from a URL, from options, or from the pool of an application.
 
 use super::{
-    PgServer, PgStore, history,
+    PgServer, PgStore, flavor,
     options::OwnIdle,
     primary::{named, prepared},
     room::Room,
@@ -15,7 +15,7 @@ use crate::{
         transport::{self, Transport},
     },
 };
-use election_core::sql::Tables;
+use election_core::sql::{Flavor, Tables};
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl PgStore {
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        let (url, tells_history) = history::taken_from(url)?;
+        let (url, flavor) = flavor::taken_from(url)?;
         let listed = hosts::of_postgres(&url)?;
         let options = listed.urls.iter().map(|url| transport::postgres(url));
         let options = options.collect::<Result<Vec<_>, _>>()?;
@@ -41,20 +41,36 @@ impl PgStore {
         let target = listed.target.unwrap_or(otherwise);
         let store =
             Self::with_hosts(options, target, &Tables::default()).ok_or_else(hosts::none)?;
-        Ok(if tells_history { store } else { store.without_history() })
+        Ok(store.with_flavor(flavor))
     }
 
-    /// For a server that speaks PostgreSQL's protocol but cannot tell whether it was promoted (Aurora,
-    /// CockroachDB): no statement asks for it. The same as `?history=none` in the URL.
+    /// For another server that speaks PostgreSQL's protocol. The URL says the same: `?server=cockroachdb`,
+    /// `?server=yugabytedb`, or `?history=none` for [`Flavor::WithoutHistory`]. A server that says that
+    /// it is another is refused.
     ///
-    /// If such a server loses acknowledged writes in a failover, two processes may lead until the
-    /// trust of the first has ended. On PostgreSQL itself an election waits for that.
+    /// Without a history: if such a server (Aurora) loses acknowledged writes in a failover, two
+    /// processes may lead until the trust of the first has ended. On PostgreSQL itself an election waits
+    /// for that.
+    ///
+    /// CockroachDB and YugabyteDB have **never been tested** by this project. Their statements follow what
+    /// both document, and are tested on PostgreSQL. They need a
+    /// [`clock_step`](crate::Builder::clock_step); the guide's page
+    /// [`choosing`](crate::guide::choosing#cockroachdb-and-yugabytedb) says what holds there.
     #[must_use]
-    pub fn without_history(self) -> Self {
+    pub fn with_flavor(self, flavor: Flavor) -> Self {
         let mut client = self.client;
-        client.tells_history = false;
+        client.flavor = flavor;
         let tables = client.tables.clone();
         Self::with_client(client, &tables)
+    }
+
+    /// Runs the statements of a cluster on PostgreSQL itself, where they mean the same. For tests only:
+    /// beside processes that use PostgreSQL's own statements there, no fence would hold.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn pretending(self, flavor: Flavor) -> Self {
+        let mut store = self;
+        store.client.pretends = true;
+        store.with_flavor(flavor)
     }
 
     /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
@@ -79,13 +95,14 @@ impl PgStore {
         let (old, warned) = (Arc::default(), Arc::default());
         let (timeouts, room) = (Timeouts::ALONE, Room::default());
         let idle = OwnIdle::of(hosts.first());
-        let (tables, tells_history) = (tables.clone(), true);
+        let (tables, flavor, pretends) = (tables.clone(), Flavor::default(), false);
         let server = PgServer {
             hosts,
             target,
             tables,
             pooled,
-            tells_history,
+            flavor,
+            pretends,
             idle,
             timeouts,
             room,

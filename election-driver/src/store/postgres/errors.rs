@@ -18,6 +18,10 @@ pub(super) const MISSING: &str = "42P01";
 pub(super) const NO_COLUMN: &str = "42703";
 /// Nothing can be written.
 pub(super) const READS: &str = "25006";
+/// There is such a table already.
+pub(super) const EXISTS: &str = "42P07";
+/// There is such a row already.
+pub(super) const TWICE: &str = "23505";
 /// There is no such setting.
 pub(super) const UNKNOWN: &str = "42704";
 
@@ -74,14 +78,22 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "42883" | "0A000" | "XX000" if asks_for_history(message) => (
                 Failure::Fatal,
-                "this server cannot tell whether it was promoted (Aurora, CockroachDB and others); \
-                 add `?history=none` to the URL, and read in the guide's page `timing` what does \
-                 not hold then",
+                "this server cannot tell whether it was promoted (Aurora and others); add \
+                 `?history=none` to the URL (for CockroachDB and YugabyteDB `?server=cockroachdb` or \
+                 `?server=yugabytedb`), and read in the guide's page `timing` what does not hold then",
             ),
             DENIED if asks_for_history(message) => (
                 Failure::Fatal,
                 "this database user may not ask whether the server was promoted; grant it EXECUTE on \
-                 the functions pg_catalog.pg_current_wal_lsn() and pg_catalog.pg_walfile_name(pg_lsn)",
+                 the functions pg_catalog.pg_current_wal_lsn(), pg_catalog.pg_walfile_name(pg_lsn) and \
+                 pg_catalog.pg_control_system()",
+            ),
+            // A statement that is prepared meanwhile.
+            DENIED if connecting && message.contains("for schema") => (Failure::Fatal, RIGHTS),
+            UNKNOWN if connecting => (
+                Failure::Fatal,
+                "the server does not know an option of the session; it is older than PostgreSQL 12, or it \
+                 is YugabyteDB: say so then (`?server=yugabytedb` in the URL)",
             ),
             DENIED if connecting => (
                 Failure::Fatal,
@@ -111,7 +123,9 @@ fn known(code: &str) -> Option<StoreErrorCode> {
 
 /// Whether the server complains of what tells its history.
 fn asks_for_history(message: &str) -> bool {
-    ["pg_current_wal_lsn", "pg_walfile_name"].iter().any(|name| message.contains(name))
+    ["pg_current_wal_lsn", "pg_walfile_name", "pg_control_system"]
+        .iter()
+        .any(|name| message.contains(name))
 }
 
 /// What is wrong with the tables, or with the way to them.
@@ -122,7 +136,7 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
              `election schema --apply`"
         }
         NO_COLUMN => STRANGE,
-        "42P07" => {
+        EXISTS => {
             "a table of this name is there already, but not the table of versions that belongs to \
              it; use another prefix or schema, or restore it"
         }
@@ -137,11 +151,7 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
         "3F000" => {
             "the schema does not exist; create it (CREATE SCHEMA), or name another (`--schema`)"
         }
-        DENIED => {
-            "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on \
-             the election's tables; to take part, INSERT and UPDATE on election_leader and \
-             election_server, and all of SELECT, INSERT, UPDATE and DELETE on election_candidate, too"
-        }
+        DENIED => RIGHTS,
         READS => {
             "this server only reads (a replica?), or this session does; connect to the primary, or \
              switch default_transaction_read_only off for this user and database"
@@ -151,6 +161,11 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     };
     Some((Failure::Fatal, what))
 }
+
+/// The store that meets it names the user and the tables, too.
+pub(super) const RIGHTS: &str = "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on the \
+     election's tables; to take part, INSERT and UPDATE on election_leader and election_server, and \
+     all of SELECT, INSERT, UPDATE and DELETE on election_candidate, too";
 
 const RACE: &str = "the statement lost a race and was undone; roll back the transaction that it was in, \
                     and try again in another";

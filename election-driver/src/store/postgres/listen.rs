@@ -280,7 +280,7 @@ impl Listening {
         let Current { listener, backend } = current.insert(Current { listener, backend: None });
         // A loss has to show, because it leads to a wake-up.
         listener.eager_reconnect(false);
-        *backend = Some(Backend::of(listener.acquire().await?).await?);
+        *backend = Some(Backend::of(listener.acquire().await?).await?.1);
         listener.listen(&self.channel).await
     }
 

@@ -3,12 +3,13 @@
 use super::{
     PgServer,
     errors::{FULL, UNKNOWN, explain},
-    listen,
+    flavor, listen,
     session::{self, Backend, Idles},
 };
 use crate::{
     StoreError,
     store::{
+        calls::is_lost,
         hosts::Target,
         link::Progress,
         timeouts::{Stage, Timeouts},
@@ -27,6 +28,10 @@ const ASKED: &str = "SELECT pg_catalog.pg_is_in_recovery(), \
     pg_catalog.current_setting('transaction_read_only') = 'on', \
     coalesce(pg_catalog.has_function_privilege( \
         pg_catalog.to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'), false)";
+
+/// Every server of it takes writes, and none tells of its cluster.
+const ASKED_OF_A_CLUSTER: &str =
+    "SELECT false, pg_catalog.current_setting('transaction_read_only') = 'on', false";
 
 /// A cluster and its replicas have the same.
 const CLUSTER: &str = "SELECT system_identifier::text FROM pg_catalog.pg_control_system()";
@@ -62,19 +67,44 @@ impl PgServer {
         let mut connection = connected.map_err(fail)?;
         let bounded = matches!(self.idles(), Idles::For(_));
         progress.reached(if bounded { Stage::Bounded } else { Stage::Inside });
-        let mut backend = None;
-        if !self.pooled {
-            backend = Some(Backend::of(&mut connection).await.map_err(fail)?);
-            progress.heard();
-        }
-        if self.hosts.are_several() || self.target != Target::Any {
-            if let Err(error) = self.suits(host, &mut connection).await {
-                let _ = connection.close().await; // it would be missed on the server's side
-                return Err(error);
+        let (version, backend) = self.recognised(&mut connection).await?;
+        progress.heard();
+        if let Err(error) = self.suits(host, &version, &mut connection).await {
+            // It would be missed on the server's side.
+            if connection.close().await.is_ok() && !is_lost(&error) {
+                progress.left();
             }
-            progress.heard();
+            return Err(error);
         }
+        progress.heard();
         Ok((connection, backend))
+    }
+
+    /// What the server says that it is, and the session by which another can end this one.
+    async fn recognised(
+        &self,
+        connection: &mut PgConnection,
+    ) -> Result<(String, Option<Backend>), StoreError> {
+        let fail = |error| explain(error, Failure::Transient);
+        let is_cluster = self.flavor.is_cluster();
+        if self.pooled && is_cluster {
+            let context = "elections on CockroachDB and YugabyteDB need a connection of their own, and the \
+                           URL says that a pooler is in between (statement-cache-capacity=0); connect \
+                           directly, and leave that out";
+            return Err(StoreError::new(Failure::Fatal, context));
+        }
+        if !self.pooled && !is_cluster {
+            match Backend::of(connection).await {
+                Ok((version, backend)) => return Ok((version, Some(backend))),
+                Err(error) if session::lacks_function(&error) => {
+                    let version = session::version(connection).await.map_err(fail)?;
+                    let is_another = flavor::agree(self.flavor, &version).is_err();
+                    return if is_another { Ok((version, None)) } else { Err(fail(error)) };
+                }
+                Err(error) => return Err(fail(error)),
+            }
+        }
+        Ok((session::version(connection).await.map_err(fail)?, None))
     }
 
     pub(super) fn transport(&self) -> Transport {
@@ -87,13 +117,18 @@ impl PgServer {
         let options = self.hosts.options(host);
         if self.pooled {
             options.clone()
+        } else if self.flavor.is_cluster() {
+            let old = self.old.load(Ordering::Relaxed);
+            let idle = self.timeouts.idle().filter(|_| !old);
+            session::of_cluster(options, self.timeouts, idle.map(|idle| self.idle.at_most(idle)))
         } else {
             session::options(options, self.timeouts, self.idles())
         }
     }
 
     pub(super) fn idles(&self) -> Idles {
-        let ends = self.timeouts.repeats() && !self.pooled && !self.old.load(Ordering::Relaxed);
+        let direct = !self.pooled && !self.flavor.is_cluster();
+        let ends = self.timeouts.repeats() && direct && !self.old.load(Ordering::Relaxed);
         if ends { Idles::For(self.idle.at_most(self.timeouts.opening())) } else { Idles::Forever }
     }
 
@@ -107,16 +142,29 @@ impl PgServer {
         options.application_name("election listener")
     }
 
-    async fn suits(&self, host: usize, connection: &mut PgConnection) -> Result<(), StoreError> {
+    async fn suits(
+        &self,
+        host: usize,
+        version: &str,
+        connection: &mut PgConnection,
+    ) -> Result<(), StoreError> {
+        if !self.pretends {
+            flavor::agree(self.flavor, version)?;
+        }
+        if !self.hosts.are_several() && self.target == Target::Any {
+            return Ok(());
+        }
         let fail = |error| explain(error, Failure::Transient);
-        let row = connection.fetch_one(raw_sql(ASKED)).await.map_err(fail)?;
+        let is_cluster = self.flavor.is_cluster();
+        let asked = if is_cluster { ASKED_OF_A_CLUSTER } else { ASKED };
+        let row = connection.fetch_one(raw_sql(asked)).await.map_err(fail)?;
         let told = |at| row.try_get::<bool, _>(at).map_err(fail);
         let (replica, reads, may) = (told(0)?, told(1)?, told(2)?);
         let mut cluster = None;
         if may {
             let row = connection.fetch_one(raw_sql(CLUSTER)).await.map_err(fail)?;
             cluster = Some(row.try_get(0).map_err(fail)?);
-        } else if self.hosts.are_several() && self.hosts.is_news() {
+        } else if self.hosts.are_several() && self.hosts.is_news() && !is_cluster {
             tracing::warn!(
                 host = self.hosts.name(host),
                 "this host does not tell its cluster, so nobody notices if another host of the URL is \

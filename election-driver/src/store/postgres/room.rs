@@ -97,3 +97,24 @@ impl Room {
         self.0.given_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_lite::future::{block_on, poll_once};
+    use std::pin::pin;
+
+    /// Otherwise a listener would stay behind until it next tests its connection.
+    #[test]
+    fn whoever_waits_hears_of_a_move_at_once() {
+        let (room, moved) = (Room::default(), AtomicBool::new(false));
+        let mut waits = pin!(room.until(|| moved.load(Ordering::Acquire)));
+        block_on(async {
+            assert!(poll_once(waits.as_mut()).await.is_none());
+            moved.store(true, Ordering::Release);
+            assert!(poll_once(waits.as_mut()).await.is_none(), "it looks when it is told to");
+            room.has_moved();
+            assert!(poll_once(waits).await.is_some());
+        });
+    }
+}

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use std::sync::atomic::Ordering;
 
 impl PgServer {
-    pub(super) fn schema(&self) -> &str {
+    pub(super) fn schema_name(&self) -> &str {
         self.tables.schema(Dialect::Postgres).unwrap_or_default()
     }
 
@@ -39,7 +39,7 @@ impl PgServer {
         self.pin(connection).await?;
         let there = self.schemas_with_tables(connection).await;
         self.unpin(connection, there.is_ok()).await?;
-        let others: Vec<_> = there?.into_iter().filter(|name| name != self.schema()).collect();
+        let others: Vec<_> = there?.into_iter().filter(|name| name != self.schema_name()).collect();
         if !others.is_empty() {
             tracing::warn!(
                 place = %self.place(),

@@ -60,6 +60,18 @@ pub(super) fn options(
     options.options(opening).options([(IDLE, idle.as_millis())])
 }
 
+/// The same for CockroachDB and YugabyteDB, whose sessions keep what they begin with. Neither knows all
+/// of the others, and a version that does not know the last one is asked without it.
+pub(super) fn of_cluster(
+    options: &PgConnectOptions,
+    timeouts: Timeouts,
+    idle: Option<Duration>,
+) -> PgConnectOptions {
+    let options =
+        options.clone().options([("search_path", SEARCH_PATH)]).options(lasting(timeouts));
+    options.options(idle.map(|idle| (IDLE, idle.as_millis())))
+}
+
 /// Whether the server ends a session that stays idle for so long.
 #[derive(Clone, Copy)]
 pub(super) enum Idles {
@@ -121,10 +133,12 @@ pub struct Backend {
 }
 
 impl Backend {
-    pub(super) async fn of(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
-        let asked = "SELECT pid, backend_start::text FROM pg_stat_get_activity(pg_backend_pid())";
+    /// Also what the server says that it is.
+    pub(super) async fn of(connection: &mut PgConnection) -> Result<(String, Self), sqlx::Error> {
+        let asked = "SELECT version(), pid, backend_start::text \
+                     FROM pg_stat_get_activity(pg_backend_pid())";
         let row = connection.fetch_one(sqlx::raw_sql(asked)).await?;
-        Ok(Self { process: row.try_get(0)?, began: row.try_get(1)? })
+        Ok((row.try_get(0)?, Self { process: row.try_get(1)?, began: row.try_get(2)? }))
     }
 
     /// Ends the session, with whatever it waits for, unless the server refuses.
@@ -147,6 +161,17 @@ impl Backend {
             ended => ended.map(|_| ()),
         }
     }
+}
+
+/// What the server says that it is.
+pub(super) async fn version(connection: &mut PgConnection) -> Result<String, sqlx::Error> {
+    connection.fetch_one(sqlx::raw_sql("SELECT version()")).await?.try_get(0)
+}
+
+/// Whether the server does not know what was asked for.
+pub(super) fn lacks_function(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| matches!(&*code, "42883" | "0A000" | "42P01" | "42703"))
 }
 
 /// The session that holds a lock on the tables and itself waits for nobody: the one to talk to.

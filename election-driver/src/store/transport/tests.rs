@@ -117,6 +117,15 @@ fn passwords_with_a_meaning_in_urls_are_refused_with_the_remedy() {
             assert!(!said.contains("hunter2"), "{said}");
         }
     }
+    // What is left of it has no @ in its name, or none at all.
+    for password in ["/hunter2?a=b", "/hunter2?", "12/hunter2?="] {
+        for scheme in ["postgres", "mysql"] {
+            let said = shown(&format!("{scheme}://me:{password}@db.example/d?sslmode=disable"));
+            assert!(said.contains("percent-encoding"), "{password}: {said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+    assert!(shown("postgres://db.example/d?user=me@home").contains("at db.example"));
     assert!(shown("postgres://me:h%2Fu%40%23@db.example:1/d").contains("at db.example:1"));
     assert!(shown("postgres://me:h@nter2@db.example:1/d").contains("at db.example:1"));
 }

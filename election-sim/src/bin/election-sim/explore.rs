@@ -16,7 +16,7 @@ use std::{
 
 const SCOPES: &str = "\
 Small worlds of the lease: small, resign, request, crash, leave, ill, failure, twice, wake, pause,
-lock, stuck, back, ahead, abandoned, abandoned-lock, abandoned-crash, fine, late
+lock, stuck, back, ahead, steps, promote, abandoned, abandoned-lock, abandoned-crash, fine, late
 Of the quorum: small, resign, n2, pause, crash, abrupt, wipe, loss, late, twice, offsets, behind,
 cut, forgets, slow-pause, slow, stuck, free, later, drift, n3, everything";
 

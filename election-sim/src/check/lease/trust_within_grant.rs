@@ -68,8 +68,8 @@ impl Checker<LeaseEnvironment> for TrustWithinGrant {
     fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
         let node = answered.node;
         let Some((epoch, remaining)) = granted(world, answered) else { return };
-        let remaining = remaining.min(world.schedule.timing.ttl);
-        let until = answered.asked + remaining - margin(&world.schedule.timing);
+        let timing = world.schedule.timing_of(node);
+        let until = answered.asked + remaining.min(timing.ttl) - margin(&timing);
         let working = world.nodes[node].work.map(|work| work.epoch);
         self.grant(node, epoch, until, working);
     }
@@ -99,7 +99,7 @@ impl Checker<LeaseEnvironment> for TrustWithinGrant {
         }
         let Some(lease) = &there.machine else { return Ok(()) };
         let local = there.read(world.now);
-        if local >= bound - grace(&world.schedule.timing) && lease.is_leader(local) {
+        if local >= bound - grace(&world.schedule.timing_of(node)) && lease.is_leader(local) {
             return Err(format!("node {node} believes in epoch {} at {local:?}", work.epoch));
         }
         Ok(())

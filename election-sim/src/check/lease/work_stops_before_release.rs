@@ -32,7 +32,7 @@ impl Checker<LeaseEnvironment> for WorkStopsBeforeRelease {
                 Err(format!("node {node} releases epoch {epoch} while its work runs"))
             }
             Query::Renew { epoch, ttl, .. }
-                if *epoch == work.epoch && *ttl < world.environment.config.ttl() =>
+                if *epoch == work.epoch && *ttl < world.schedule.timing_of(node).ttl =>
             {
                 Err(format!("node {node} cuts the lease of epoch {epoch} down while its work runs"))
             }

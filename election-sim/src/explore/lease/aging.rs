@@ -22,6 +22,9 @@ impl Lease {
             }
         }
         next.row = self.aged_row(state.row, waits);
+        if state.replica != GONE {
+            next.replica = self.aged_row(state.replica, false);
+        }
         self.exclusion(&next)?;
         Ok(next)
     }
@@ -62,7 +65,8 @@ impl Lease {
         if let Some(known) = self.aged[2].get(number, u32::from(waits)) {
             return known;
         }
-        let mut aged = self.rows.get(number).age(self.unit_ms(), self.longest_ms());
+        let mut aged =
+            self.rows.get(number).age(self.unit_ms(), self.longest_ms(), self.proof_ms());
         if !waits {
             aged = aged.settled();
         }

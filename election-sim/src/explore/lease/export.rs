@@ -9,7 +9,7 @@
 //! shrunk as far as possible.
 
 use super::{
-    model::{GONE, Lease, told},
+    model::{GONE, Lease, ms, told},
     names::MOST_NODES,
     scope::SLOTS,
     state::{Move, State},
@@ -93,12 +93,15 @@ struct Recording {
     asked: Vec<Asked>,
     faults: Vec<(When, Option<When>, FaultKind)>,
     end: When,
+    /// Since when nothing reaches the replica.
+    behind: Option<When>,
 }
 
 impl Recording {
     fn of(model: &mut Lease, found: &Counterexample<Move>) -> Self {
         let start = model.starts()[found.start];
-        let mut recording = Self { start, asked: Vec::new(), faults: Vec::new(), end: (0, 0) };
+        let mut recording =
+            Self { start, asked: Vec::new(), faults: Vec::new(), end: (0, 0), behind: None };
         let mut state = start;
         let mut under_way = [None; SLOTS];
         for what in &found.path {
@@ -167,6 +170,14 @@ impl Recording {
             Move::Back | Move::Ahead => {
                 let half = i64::try_from(model.config.ttl().as_millis() / 2).unwrap_or(0);
                 self.begins(FaultKind::Step(if what == Move::Back { -half } else { half }));
+            }
+            Move::Behind => self.behind = Some(now),
+            Move::Promote(leases) => {
+                let from = self.behind.unwrap_or(now);
+                let ends = model.scope.unit * now.0 + APART * now.1;
+                let behind = ends.saturating_sub(model.scope.unit * from.0 + APART * from.1);
+                let ahead_ms = i64::from(leases) * ms(model.config.ttl());
+                self.begins(FaultKind::Promote(behind, ahead_ms));
             }
             Move::Tick(_) | Move::Pass(_) => {}
         }

@@ -21,7 +21,7 @@
 //!
 //! # What is left out
 //!
-//! The list of candidates; labels; observers; the database's own commit delays and stale replicas;
+//! The list of candidates; labels; observers; the database's own commit delays; readings of replicas;
 //! draws other than zero. A statement whose sender no longer waits can be executed late only while
 //! [`Scope::abandoned`] leaves room for it.
 
@@ -33,6 +33,8 @@ mod model;
 mod names;
 mod parts;
 mod process;
+mod replica;
+mod row;
 mod same;
 mod scope;
 mod search;

@@ -6,9 +6,10 @@ use super::{
     names::{Cast, place},
     parts::Parts,
     process::Process,
+    row::Row,
     scope::{Scope, ScopeError},
     state::State,
-    statement::{Phase, Row, Statement, StatementFacts, without_seen},
+    statement::{Phase, Statement, StatementFacts, plain},
 };
 use crate::explore::{memo::Memo, model::Broken};
 use election_core::{
@@ -131,7 +132,12 @@ impl Lease {
     }
 
     pub(super) fn unit_ms(&self) -> i64 {
-        i64::try_from(self.scope.unit.as_millis()).unwrap_or(i64::MAX)
+        ms(self.scope.unit)
+    }
+
+    /// After how long a history outlasts all that an earlier one has granted.
+    pub(super) fn proof_ms(&self) -> i64 {
+        ms(self.config.ttl().max(self.config.at_least_for()) + self.scope.clock_step())
     }
 
     pub(super) fn longest_ms(&self) -> i64 {
@@ -202,7 +208,7 @@ impl Lease {
         let sent = stepped.query.map(|query| Statement {
             who: there.who.clone(),
             current: true,
-            phase: Phase::Sent(without_seen(query)),
+            phase: Phase::Sent(plain(query)),
         });
         let elected = stepped.elected.map_or(0, |epoch| u8::try_from(epoch.get()).unwrap_or(255));
         let query = self.statement(sent);
@@ -267,7 +273,7 @@ impl Lease {
     }
 
     /// Drops the answers to a process that has ended.
-    fn forget_answers(&self, state: &mut State) {
+    pub(super) fn forget_answers(&self, state: &mut State) {
         for number in &mut state.statements {
             if *number == GONE {
                 continue;
@@ -303,7 +309,7 @@ impl Lease {
         next.row = to;
         next.statements[here] = answer;
         self.forget_answers(&mut next);
-        if to != row && !self.scope.is_beyond() {
+        if self.rows.get(to).leader != self.rows.get(row).leader && !self.scope.is_beyond() {
             self.covered(&next)?;
         }
         self.dense(&mut next);
@@ -341,4 +347,9 @@ impl Lease {
         let epochs: Vec<_> = nodes.iter().map(who).collect();
         Err(Broken::new("exclusion", format_args!("two may act; by node, on {epochs:?}")))
     }
+}
+
+/// In whole milliseconds.
+pub(super) fn ms(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }

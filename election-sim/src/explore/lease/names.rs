@@ -81,6 +81,11 @@ impl Used {
         dense(self.epochs) && dense(self.ordinals)
     }
 
+    /// The highest epoch in use.
+    pub(super) fn highest(self) -> Epoch {
+        Epoch::new(u64::from(self.epochs.checked_ilog2().unwrap_or(0)))
+    }
+
     /// The new rank of a bound when the unused epochs are removed: the rank of the highest used
     /// epoch that does not lie above the bound.
     pub(super) fn rank_of_bound(self, epoch: u64) -> u64 {

@@ -26,6 +26,9 @@ impl Lease {
             }
             add(&mut sums, &hash);
         }
+        if state.replica != GONE {
+            add(&mut sums, &self.rows.facts(state.replica).hash.map(|hash| mix(!hash)));
+        }
         for number in state.statements.iter().filter(|number| **number != GONE) {
             add(&mut sums, &self.statements.facts(*number).hash);
         }
@@ -66,20 +69,28 @@ impl Lease {
                 }
             };
         }
-        state.row = match self.rows.known_dense(state.row, used) {
-            Some(known) => known,
-            None => {
-                let part = self.rows.made_dense(state.row, used);
-                let to = self.row(part);
-                self.rows.remember_dense(state.row, used, to);
-                to
-            }
-        };
+        state.row = self.dense_row(state.row, used);
+        if state.replica != GONE {
+            state.replica = self.dense_row(state.replica, used);
+        }
         state.led = u8::try_from(used.rank_of_bound(u64::from(state.led))).unwrap_or(u8::MAX);
     }
 
-    fn used(&self, state: &State) -> Used {
+    fn dense_row(&mut self, number: u32, used: Used) -> u32 {
+        if let Some(known) = self.rows.known_dense(number, used) {
+            return known;
+        }
+        let part = self.rows.made_dense(number, used);
+        let to = self.row(part);
+        self.rows.remember_dense(number, used, to);
+        to
+    }
+
+    pub(super) fn used(&self, state: &State) -> Used {
         let mut used = self.rows.facts(state.row).used;
+        if state.replica != GONE {
+            used = used.and(self.rows.facts(state.replica).used);
+        }
         for number in &state.nodes[..self.scope.nodes] {
             used = used.and(self.processes.facts(*number).used);
         }

@@ -68,6 +68,9 @@ pub struct Often {
     /// The database's clock jumps ahead by half a lease. If the leases do not allow for that, it is
     /// beyond the contract: two may lead then, so only the invariants that always hold are judged.
     pub ahead: u8,
+    /// A replica is promoted that lacks any number of the newest writes, and its clock may be a lease
+    /// ahead of the one before or behind it.
+    pub promotions: u8,
 }
 
 impl Scope {
@@ -95,6 +98,20 @@ impl Scope {
             late: false,
             stuck: false,
             often: Often::default(),
+        }
+    }
+
+    /// The same with true clocks, and a replica that is promoted: everything happens in whole units,
+    /// and a fifth of a lease is too short a unit to miss that somebody waits for less than a lease.
+    fn promoted() -> Self {
+        let Self { timing, .. } = Self::small();
+        let unit = timing.ttl / 5;
+        Self {
+            timing: Timing { interval: Some(unit * 2), attempt_timeout: Some(unit), ..timing },
+            unit,
+            rates: vec![0],
+            often: Often { promotions: 1, ..Often::default() },
+            ..Self::small()
         }
     }
 
@@ -131,6 +148,7 @@ impl Scope {
                     ..with(Often { ahead: 1, ..none })
                 },
             ),
+            ("promote", Self::promoted()),
             ("abandoned", Self { abandoned: 1, rates: vec![0], ..small.clone() }),
             (
                 "abandoned-lock",
@@ -173,6 +191,9 @@ impl Scope {
         if usize::from(self.often.crashes) + usize::from(self.often.withdrawals) >= MOST_LIVES {
             return Err(ScopeError::Lives);
         }
+        if self.often.promotions > 0 && self.often.back > 0 {
+            return Err(ScopeError::Records);
+        }
         if self.nodes * (1 + self.abandoned) > SLOTS {
             return Err(ScopeError::Statements);
         }
@@ -200,6 +221,9 @@ pub enum ScopeError {
     /// A node dies and starts too often.
     #[error("crashes and withdrawals together: at most {most}", most = MOST_LIVES - 1)]
     Lives,
+    /// A history could be known since two times, and the model could not tell them apart.
+    #[error("promotions and steps back of the clock: the model holds only one of the two")]
+    Records,
     /// There are too many statements at once.
     #[error("abandoned questions: nodes × (1 + abandoned) is at most {SLOTS}")]
     Statements,

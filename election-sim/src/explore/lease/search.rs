@@ -1,11 +1,12 @@
 //! The model as a search sees it: the possible moves of a state, and their results.
 
 use super::{
-    model::{FAILED, GONE, Lease, UNKNOWN, told},
+    model::{FAILED, GONE, Lease, UNKNOWN, ms, told},
     process::Process,
+    row::Row,
     scope::Often,
     state::{self, KINDS, Move, State},
-    statement::{Phase, Row, Statement},
+    statement::{Phase, Statement},
     words,
 };
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     table::Table,
 };
 use election_core::Epoch;
-use std::time::Duration;
 
 impl Model for Lease {
     type State = State;
@@ -45,6 +45,9 @@ impl Model for Lease {
         if let Some(node) = self.goes_first(state) {
             return self.moves_of_node(state, node, moves);
         }
+        if state.replica == state.row {
+            return self.first_loss(state, moves);
+        }
         for node in 0..self.nodes() {
             self.moves_of_node(state, node, moves);
         }
@@ -68,6 +71,7 @@ impl Model for Lease {
         if state.left[state::AHEAD] > 0 {
             moves.push(Move::Ahead);
         }
+        self.moves_of_replica(state, moves);
     }
 
     fn after(&mut self, state: &State, what: &Move) -> Result<State, Broken> {
@@ -118,6 +122,8 @@ impl Model for Lease {
             Move::Doubt(slot) => self.doubt(next, slot),
             Move::Back => Ok(self.clock_jump(next, state::BACK, 1)),
             Move::Ahead => Ok(self.clock_jump(next, state::AHEAD, -1)),
+            Move::Behind => Ok(State { replica: next.row, ..next }),
+            Move::Promote(leases) => Ok(self.promote(next, leases)),
         }
     }
 
@@ -158,6 +164,7 @@ impl Lease {
             pauses,
             back,
             ahead,
+            promotions,
         } = self.scope.often;
         let left: [u8; KINDS] = [
             crashes,
@@ -171,9 +178,11 @@ impl Lease {
             back,
             pauses,
             ahead,
+            promotions,
         ];
         let row = self.row(Row::default());
-        State { nodes: [0; 3], row, statements: [GONE; 6], left, led: 0, paused: 0 }
+        let (nodes, statements) = ([0; 3], [GONE; 6]);
+        State { nodes, row, replica: GONE, statements, left, led: 0, paused: 0 }
     }
 
     fn moves_of_node(&mut self, state: &State, node: u8, moves: &mut Vec<Move>) {
@@ -336,6 +345,9 @@ impl Lease {
         let here = usize::from(slot);
         let mut statement = self.statements.get(next.statements[here]).clone();
         if let Phase::Sent(query) = statement.phase {
+            let mut row = self.rows.get(next.row).clone();
+            row.begin(&query, 0);
+            next.row = self.row(row);
             statement.phase = Phase::Waits(query, 0);
             next.statements[here] = self.statement(Some(statement));
         }
@@ -345,9 +357,10 @@ impl Lease {
     fn request(&mut self, mut next: State) -> State {
         next.left[state::REQUESTS] -= 1;
         let mut table = Table::new();
-        *table.leader_mut() = self.rows.get(next.row).0.clone();
+        let row = self.rows.get(next.row).clone();
+        *table.leader_mut() = row.leader.clone();
         table.request_resignation(Epoch::new(table.leader().term));
-        next.row = self.row(Row(table.leader().clone()));
+        next.row = self.row(Row { leader: table.leader().clone(), ..row });
         next
     }
 
@@ -364,10 +377,10 @@ impl Lease {
     /// The database's clock jumps: events due at a reading of it happen later or sooner.
     fn clock_jump(&mut self, mut next: State, kind: usize, sign: i64) -> State {
         next.left[kind] -= 1;
-        let half: Duration = self.config.ttl() / 2;
-        let by_ms = sign * i64::try_from(half.as_millis()).unwrap_or(0);
+        let by_ms = sign * ms(self.config.ttl() / 2);
         let mut row = self.rows.get(next.row).clone();
-        row.0.expires_ms += by_ms;
+        row.leader.expires_ms += by_ms;
+        row.server.since_ms = row.server.since_ms.map(|since| since + by_ms);
         next.row = self.row(row);
         for slot in 0..next.statements.len() {
             if next.statements[slot] == GONE {

@@ -8,6 +8,8 @@ use super::{names::MOST_NODES, scope::SLOTS};
 pub struct State {
     pub(super) nodes: [u32; MOST_NODES],
     pub(super) row: u32,
+    /// The row as the replica has it that will be promoted; zero as long as it lacks nothing.
+    pub(super) replica: u32,
     /// In no particular order; zero is an empty place.
     pub(super) statements: [u32; SLOTS],
     /// How often the events of [`super::Often`] may still happen.
@@ -30,7 +32,8 @@ pub(super) const TWICE: usize = 7;
 pub(super) const BACK: usize = 8;
 pub(super) const PAUSES: usize = 9;
 pub(super) const AHEAD: usize = 10;
-pub(super) const KINDS: usize = 11;
+pub(super) const PROMOTIONS: usize = 11;
+pub(super) const KINDS: usize = 12;
 
 /// One possible move. Nodes are counted from zero; a slot is the place of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +83,10 @@ pub enum Move {
     Back,
     /// The database's clock jumps ahead by half a lease.
     Ahead,
+    /// Nothing that is written from now on reaches the replica.
+    Behind,
+    /// The replica takes over. Its clock is so many leases ahead.
+    Promote(i8),
 }
 
 impl Move {
@@ -90,6 +97,8 @@ impl Move {
             Self::Request => (0, 1),
             Self::Back => (0, 2),
             Self::Ahead => (0, 3),
+            Self::Promote(_) => (1, 3),
+            Self::Behind => (10, 3),
             Self::Tick(node) => (1, node),
             Self::Execute(slot) => (2, slot),
             Self::Begin(slot) => (3, slot),

@@ -6,16 +6,14 @@
 use super::{
     names::{Named, place},
     parts::Part,
+    row::Row,
 };
-use crate::{
-    explore::model::Broken,
-    lease::Stand,
-    table::{Leader, Promoted},
-};
+use crate::{explore::model::Broken, lease::Stand};
 use election_core::{
     Candidate, Epoch,
     lease::{Answer, Failure, Names, Query},
 };
+use std::time::Duration;
 
 /// One statement, or the answer to it. The database's clock reads zero now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,10 +40,10 @@ impl Statement {
             Phase::Waits(query, at_ms) => (query, *at_ms),
             Phase::Answered(_) => return Ok(self.clone()),
         };
-        let before = Stand::of(&row.0, &self.who);
-        let answer = row.0.run(&self.who, None, query, &Promoted::default(), at_ms);
+        let before = Stand::of(&row.leader, &self.who);
+        let answer = row.run(&self.who, query, at_ms);
         row.settle();
-        self.judge(query, before, Stand::of(&row.0, &self.who))?;
+        self.judge(query, before, Stand::of(&row.leader, &self.who))?;
         Ok(Self { phase: Phase::Answered(Ok(answer)), ..self.clone() })
     }
 
@@ -84,6 +82,16 @@ impl Statement {
         matters.then(|| Self { current: false, ..self.clone() })
     }
 
+    /// The server that was to execute it is gone. Nothing becomes of it, and its sender learns that.
+    pub(super) fn cut_off(&self) -> Option<Self> {
+        let phase = match &self.phase {
+            Phase::Answered(_) => self.phase.clone(),
+            _ if !self.current => return None,
+            _ => Phase::Answered(Err(Failure::Ambiguous)),
+        };
+        Some(Self { phase, ..self.clone() })
+    }
+
     /// Lets time pass. `None` if the statement has waited too long for the lock.
     pub(super) fn age(&self, by_ms: i64, longest_ms: i64) -> Option<Self> {
         let mut aged = self.clone();
@@ -115,6 +123,21 @@ impl Statement {
             writes: self.query().is_some_and(|query| *query != Query::Observe),
         }
     }
+}
+
+/// A question without what no answer depends on.
+///
+/// Every attempt carries the highest epoch seen, so that the token survives a lost row. In the model no
+/// row has seen less than any process: that of a promoted replica knows [how high](Row) the lost
+/// epochs were.
+pub(super) fn plain(mut query: Query) -> Query {
+    if let Query::Attempt { seen, .. } | Query::TakeOver { seen, .. } = &mut query {
+        *seen = Epoch::NONE;
+    }
+    if let Query::TakeOver { server, .. } = &mut query {
+        server.known = Duration::ZERO;
+    }
+    query
 }
 
 /// What a search asks about a statement at every turn.
@@ -177,94 +200,5 @@ fn rename_answer(answer: &mut Answer, names: &mut impl Names) {
         | Answer::Released
         | Answer::Listed
         | Answer::Others(_) => {}
-    }
-}
-
-/// Every attempt carries the highest epoch seen, so that the token survives a lost row. In the
-/// model the row is never lost and has seen more than any process, so the search leaves this out.
-pub(super) fn without_seen(mut query: Query) -> Query {
-    if let Query::Attempt { seen, .. } | Query::TakeOver { seen, .. } = &mut query {
-        *seen = Epoch::NONE;
-    }
-    query
-}
-
-/// The leader row. Its instants count from the database's present reading.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Row(pub(super) Leader);
-
-impl std::hash::Hash for Row {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        let Leader { term, holder, elected_ms, expires_ms, ttl_ms, renewals, resign_requested } =
-            &self.0;
-        (term, holder, elected_ms, expires_ms, ttl_ms, renewals, resign_requested).hash(state);
-    }
-}
-
-impl Row {
-    /// Removes what no statement asks about.
-    fn settle(&mut self) {
-        self.0.elected_ms = 0;
-        if self.0.resign_requested != Some(self.0.term) {
-            self.0.resign_requested = None;
-        }
-    }
-
-    /// How long ago an end passed does not matter, unless the clock of a waiting statement stood
-    /// still before that end.
-    pub(super) fn settled(&self) -> Self {
-        let mut row = self.clone();
-        row.0.expires_ms = row.0.expires_ms.max(0);
-        row
-    }
-
-    pub(super) fn age(&self, by_ms: i64, longest_ms: i64) -> Self {
-        let mut row = self.clone();
-        row.0.expires_ms = (row.0.expires_ms - by_ms).max(-longest_ms - 1);
-        row
-    }
-
-    pub(super) fn facts(&self, unit_ms: i64) -> RowFacts {
-        let small = |number| u8::try_from(number).unwrap_or(u8::MAX);
-        let units = |ms: i64| u64::try_from(ms).unwrap_or(0);
-        let ends = units(self.0.expires_ms);
-        RowFacts {
-            term: small(self.0.term),
-            holder: self.0.holder.as_ref().map(|holder| {
-                let (node, life) = place(&holder.candidate);
-                (small(node as u64), small(life as u64))
-            }),
-            ends: u16::try_from(ends.div_ceil(units(unit_ms).max(1))).unwrap_or(u16::MAX),
-            asked: self.0.resign_requested.is_some(),
-        }
-    }
-}
-
-/// What a search asks about the row at every turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RowFacts {
-    pub(super) term: u8,
-    /// The node and life of the holder.
-    pub(super) holder: Option<(u8, u8)>,
-    /// The number of units until the lease expires.
-    pub(super) ends: u16,
-    pub(super) asked: bool,
-}
-
-impl Part for Row {
-    type Facts = RowFacts;
-    const KIND: u64 = 3;
-}
-
-impl Named for Row {
-    fn rename(&mut self, names: &mut impl Names) {
-        self.0.term = names.epoch(Epoch::new(self.0.term)).get();
-        if let Some(term) = &mut self.0.resign_requested {
-            *term = names.epoch(Epoch::new(*term)).get();
-        }
-        self.0.renewals = names.ordinal(self.0.renewals);
-        if let Some(holder) = &mut self.0.holder {
-            holder.candidate = names.candidate(&holder.candidate);
-        }
     }
 }

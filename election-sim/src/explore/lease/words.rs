@@ -1,7 +1,7 @@
 //! A counterexample in words.
 
 use super::{
-    model::Lease,
+    model::{Lease, ms},
     state::{Move, State},
     statement::Phase,
 };
@@ -34,6 +34,11 @@ pub(super) fn describe(model: &Lease, state: &State, what: Move) -> String {
         Move::Resume(n) => format!("{} goes on", node(n)),
         Move::Request => "somebody asks the holder to resign".into(),
         Move::Ahead => format!("the database's clock jumps ahead by {:?}", model.config.ttl() / 2),
+        Move::Behind => "nothing reaches the replica from now on".into(),
+        Move::Promote(leases) => {
+            let ahead = i64::from(leases) * ms(model.config.ttl());
+            format!("the replica takes over, its clock {ahead} ms ahead")
+        }
         Move::Back => format!("the database's clock goes back by {:?}", model.config.ttl() / 2),
     }
 }

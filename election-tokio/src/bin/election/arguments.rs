@@ -31,7 +31,8 @@ use clap::{
 };
 use help::{
     CHECK, CHECK_EXAMPLES, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOLD_EXAMPLES, HOOKS, HTTP, JOB,
-    LIST, LOG, RESIGN, RESIGN_EXAMPLES, RUN_EXAMPLES, SECRETS, STATUS, STATUS_EXAMPLES, SYSTEMD,
+    LIST, LIST_EXAMPLES, LOG, MAINTENANCE, OBSERVE, OBSERVE_EXAMPLES, PAUSE_EXAMPLES, RESIGN,
+    RESIGN_EXAMPLES, RESUME_EXAMPLES, RUN_EXAMPLES, SECRETS, STATUS, STATUS_EXAMPLES, SYSTEMD,
     WITHOUT_JOB,
 };
 use std::{
@@ -120,10 +121,13 @@ fn contradiction(matches: &ArgMatches) -> Option<clap::Error> {
 
 /// The error for what only another command can do. The parser knows no more than that it is unknown.
 fn elsewhere(error: &clap::Error) -> Option<clap::Error> {
+    let command = env::args_os().nth(1)?.into_string().ok()?;
+    if let Some(ContextValue::String(asked)) = error.get(ContextKind::InvalidSubcommand) {
+        return (command == "cluster").then(|| of_members(asked)).flatten();
+    }
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let command = env::args_os().nth(1)?.into_string().ok()?;
     let why = match (&*command, &**unknown) {
         _ if error.kind() != ErrorKind::UnknownArgument => return None,
         ("hold" | "serve", word) if !word.starts_with('-') => format!(
@@ -138,6 +142,19 @@ fn elsewhere(error: &clap::Error) -> Option<clap::Error> {
         _ => return None,
     };
     Some(clap::Error::raw(ErrorKind::UnknownArgument, why))
+}
+
+/// The error for a subcommand that is none of `cluster`, if members are asked by it.
+fn of_members(asked: &str) -> Option<clap::Error> {
+    let command = Arguments::command();
+    command.find_subcommand(asked).filter(|found| {
+        !found.is_hide_set() && found.get_arguments().any(|each| each.get_id() == "cluster")
+    })?;
+    let why = format!(
+        "`election cluster` only writes and checks files; for a cluster that runs, write: election \
+         {asked} --cluster FILE"
+    );
+    Some(clap::Error::raw(ErrorKind::InvalidSubcommand, why))
 }
 
 /// The same error with the name of the variable that holds the wrong value. The parser knows only
@@ -206,19 +223,22 @@ pub(crate) enum Command {
     #[command(after_help = format!("{CHECK}\n\n{CHECK_EXAMPLES}"))]
     Check(Check),
     /// List the candidates, or the members of a cluster, or all elections in a database (--elections)
-    #[command(after_help = LIST)]
+    #[command(after_help = format!("{LIST}\n\n{LIST_EXAMPLES}"))]
     List(List),
     /// Print each change of leadership as it is seen, with the time by this machine's clock
     ///
     /// Each line tells who leads now. In a database it looks every few seconds, and at once where the
     /// database tells of a change; a leadership that was over before the next look is not printed.
+    #[command(after_help = format!("{OBSERVE}\n\n{OBSERVE_EXAMPLES}"))]
     Observe(Observe),
     /// Ask the current leader to resign
     #[command(after_help = format!("{RESIGN}\n\n{RESIGN_EXAMPLES}"))]
     Resign(Resign),
     /// Pause automatic failover in a whole cluster (--cluster)
+    #[command(after_help = format!("{MAINTENANCE}\n\n{PAUSE_EXAMPLES}"))]
     Pause(Pause),
     /// Resume automatic failover in a whole cluster (--cluster)
+    #[command(after_help = format!("{MAINTENANCE}\n\n{RESUME_EXAMPLES}"))]
     Resume(Order),
     /// Write and check the files of a cluster, and its certificates
     #[cfg(feature = "cli")]

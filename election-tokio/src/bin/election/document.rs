@@ -123,6 +123,15 @@ fn plain(message: &str, is_value: bool) -> String {
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         return no_choice(rest).unwrap_or_else(|| message.to_owned());
     }
+    if message.starts_with("invalid key-value pair") {
+        return "this is no TOML; write KEY = VALUE, and texts in double quotes".to_owned();
+    }
+    let twice = message.strip_prefix("duplicate field ");
+    if let Some(key) = twice {
+        return format!(
+            "{key} stands here a second time, perhaps spelled otherwise; leave one out"
+        );
+    }
     if message.starts_with("duplicate key") {
         return "this stands here a second time; leave one out, or, if there may be several, write its \
                 name in two pairs of brackets, as in [[member]]"

@@ -136,12 +136,13 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
             format!(
-                "{} leads{} under epoch {}{}, {}{}",
+                "{} leads{} under epoch {}{}, {}{}{}",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
                 row.elected_ms.and_then(since).unwrap_or_default(),
                 left(row),
+                if row.resign_requested { ", asked to resign" } else { "" },
                 if is_listed { "" } else { UNLISTED },
             )
         }
@@ -196,8 +197,8 @@ fn row_json(place: &Place, election: &ElectionRow) -> Value {
 
 /// `election observe`. Like an elector it goes on without a database, and says so in the log.
 pub(crate) async fn observe(observe: Observe) -> Result<Exit, Failed> {
-    if let Some(member) = observed(&observe)? {
-        return member.observe().await;
+    if let Some(observer) = observed(&observe)? {
+        return observer.observe().await;
     }
     let place = Place::of(&observe.target)?;
     let name = place.namespace.clone();
@@ -280,8 +281,8 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     let SchemaArguments { database, apply, .. } = &arguments;
     if !apply {
         let named = Named::by(database)?;
-        let dialect = named.store.map_or(built::BUILT[0], |store| store.dialect());
-        let script = Schema::new(dialect, &named.tables).script();
+        let usual = || Schema::new(built::BUILT[0], &named.tables);
+        let script = named.store.as_ref().map_or_else(usual, |it| it.schema().clone()).script();
         if database.json {
             print(json!({ "version": Schema::VERSION, "sql": script }))?;
         } else {

@@ -12,7 +12,7 @@
 //! | `http` | info | where HTTP is answered |
 //! | `joined` | info | started as a member of a cluster, with its ballot in this file |
 //! | `control` | info, warn | where a member answers `election status` and the other commands, or why it does not |
-//! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database; or what a member that does not get that far is at |
+//! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database; or what a member that does not get that far is at; or no member answers an observer |
 //! | `waiting_over` | info | the database answers |
 //! | `not_elected` | warn | giving up, because of --wait or --try |
 //! | `told` | info | a signal tells the command to end |
@@ -24,6 +24,7 @@
 //! | `job_survives` | warn, error | a process of the job lives on after SIGKILL |
 //! | `hook` | info | a line that a hook has printed |
 //! | `hook_failed` | warn | a hook has failed, or was killed, or cannot be run |
+//! | `released` | info | the job was never started, so its lease does not last for its least time |
 //! | `not_released` | warn | leaving, and leadership runs out by itself |
 //! | `left` | info | leaving, with the name still on the list of candidates |
 //! | `warning` | warn | something works, but perhaps not as expected; any event without another name |

@@ -19,7 +19,10 @@ pub(crate) fn completions(completions: &Completions) -> Result<Exit, Failed> {
 pub(crate) fn man(man: &Man) -> Result<Exit, Failed> {
     let directory = &man.directory;
     let shown_as = directory.display();
-    let failed = |error| Failed::of(&shown_as.to_string(), &error);
+    let failed = |error| {
+        let why = "the pages cannot be written there; name a folder that you may write to";
+        Failed::of(&format!("{shown_as}: {why}"), &error)
+    };
     if directory.exists() && !directory.is_dir() {
         return Err(Failed::new(format!(
             "{shown_as} is a file, and there are many pages: name a folder"

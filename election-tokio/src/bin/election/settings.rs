@@ -5,7 +5,7 @@ use crate::{
         Asked, Command, Database, Form, Look, Membership, Observe, OnLost, Order, Schema, Target,
     },
     built,
-    cluster::{self, Client, Filed},
+    cluster::{self, Client, Filed, Observer},
     document::{Document, Time},
     exit::Failed,
     line,
@@ -27,10 +27,12 @@ use tracing::{info, warn};
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// The contents of a TOML file. Its keys are the flags, all but a few that are about a single start.
+/// Each may also be spelled with underscores, as in a cluster's file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct File {
     pub(crate) store: Option<Address>,
+    #[serde(alias = "store_file")]
     pub(crate) store_file: Option<PathBuf>,
     pub(crate) cluster: Option<PathBuf>,
     pub(crate) listen: Option<String>,
@@ -43,23 +45,36 @@ pub(crate) struct File {
     pub(crate) ttl: Option<Time>,
     pub(crate) interval: Option<Time>,
     pub(crate) grace: Option<Time>,
+    #[serde(alias = "at_least_for")]
     pub(crate) at_least_for: Option<Time>,
+    #[serde(alias = "clock_step")]
     pub(crate) clock_step: Option<Time>,
+    #[serde(alias = "min_epoch")]
     pub(crate) min_epoch: Option<u64>,
     pub(crate) wait: Option<Time>,
     #[serde(rename = "try")]
     pub(crate) once: Option<bool>,
+    #[serde(alias = "conflict_exit_code")]
     pub(crate) conflict_exit_code: Option<u8>,
+    #[serde(alias = "leave_timeout")]
     pub(crate) leave_timeout: Option<Time>,
     pub(crate) timeout: Option<Time>,
+    #[serde(alias = "on_lost")]
     pub(crate) on_lost: Option<OnLost>,
+    #[serde(alias = "no_schema")]
     pub(crate) no_schema: Option<bool>,
+    #[serde(alias = "allow_setuid")]
     pub(crate) allow_setuid: Option<bool>,
     pub(crate) http: Option<String>,
+    #[serde(alias = "http_exposed")]
     pub(crate) http_exposed: Option<bool>,
+    #[serde(alias = "on_lead")]
     pub(crate) on_lead: Option<String>,
+    #[serde(alias = "on_lose")]
     pub(crate) on_lose: Option<String>,
+    #[serde(alias = "on_change")]
     pub(crate) on_change: Option<String>,
+    #[serde(alias = "hook_timeout")]
     pub(crate) hook_timeout: Option<Time>,
     pub(crate) json: Option<bool>,
     pub(crate) quiet: Option<bool>,
@@ -135,10 +150,16 @@ impl File {
         let Some(cluster) = self.cluster(&asked.membership, database)? else { return Ok(None) };
         let timeout = timeout.or(self.timeout.take().map(|time| time.0));
         let timeout = some_time("--timeout", timeout, "leave it out for five seconds")?;
+        let asked = self.asked(asked);
+        Client::of(&cluster, &asked, timeout.unwrap_or(ANSWER), database.json).map(Some)
+    }
+
+    /// Which member a command asks.
+    fn asked(&mut self, asked: &Asked) -> Asked {
         let mut asked = asked.clone();
         asked.node = asked.node.or(self.node.take());
         asked.membership.socket = asked.membership.socket.or(self.socket.take());
-        Client::of(&cluster, &asked, timeout.unwrap_or(ANSWER), database.json).map(Some)
+        asked
     }
 }
 
@@ -160,9 +181,10 @@ pub(crate) fn checked_node(look: &Look) -> Option<String> {
 }
 
 /// The same for a command that goes on.
-pub(crate) fn observed(observe: &Observe) -> Result<Option<Client>, Failed> {
-    let database = &observe.target.database;
-    file().client(&observe.asked, database, None)
+pub(crate) fn observed(observe: &Observe) -> Result<Option<Observer>, Failed> {
+    let (mut file, database) = (file(), &observe.target.database);
+    let Some(cluster) = file.cluster(&observe.asked.membership, database)? else { return Ok(None) };
+    Observer::of(&cluster, &file.asked(&observe.asked), database.json).map(Some)
 }
 
 /// The same for a command that only clusters have.
@@ -358,14 +380,16 @@ mod tests {
             let has_none = refusal(option).starts_with("unknown field");
             let reason = ONE_START.iter().find(|(name, _)| name == option);
             assert_eq!(has_none, reason.is_some(), "--{option}, {reason:?}: {}", refusal(option));
+            let spelled = refusal(&option.replace('-', "_"));
+            assert_eq!(spelled.starts_with("unknown field"), has_none, "--{option}: {spelled}");
         }
         for (name, _) in ONE_START {
             assert!(options.iter().any(|option| option == name), "there is no --{name}");
         }
         let keys = refusal("nothing");
         let (_, keys) = keys.split_once("expected one of ").expect("the list of keys");
-        for key in keys.split(", ").map(|key| key.trim_matches('`')) {
-            assert!(options.iter().any(|option| option == key), "`{key}` is no option");
+        for key in keys.split(", ").map(|key| key.trim_matches('`').replace('_', "-")) {
+            assert!(options.contains(&key), "`{key}` is no option");
         }
     }
 }

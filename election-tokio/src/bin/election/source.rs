@@ -18,6 +18,9 @@ use std::{
 /// No URL is longer. A larger file is something else.
 const LONGEST: u64 = 64 * 1024;
 
+/// How a SQLite database begins.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
 /// One of the places that may name the database, and what its two ways are called there.
 struct Place {
     url: Option<Address>,
@@ -90,13 +93,25 @@ fn read(path: &Path, what: &str) -> Result<Address, Failed> {
     let wrong = |why: &str| Err(Failed::new(format!("{what}: {why}")));
     let file = reading::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
-    let mut text = String::new();
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > LONGEST {
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.starts_with(SQLITE) {
+        let path = path.display();
+        return wrong(&format!(
+            "this is a SQLite database; --store-file takes a file that holds the database's URL: name \
+             the database itself with --store sqlite:{path}"
+        ));
+    }
+    if bytes.len() as u64 > LONGEST {
         return wrong(
             "the file is larger than any URL; keep the URL of the database, and nothing else",
         );
     }
+    let Ok(text) = String::from_utf8(bytes) else {
+        return wrong(
+            "this is no text; write a file that holds the database's URL on its only line, in UTF-8",
+        );
+    };
     let mut lines = text.lines();
     let url = match (lines.next().map(str::trim), lines.all(|line| line.trim().is_empty())) {
         (None | Some(""), _) => {

@@ -12,7 +12,7 @@ use election_tokio::{
     core::{
         Epoch, Namespace,
         lease::{Answer, Config, Query, Registration, Row},
-        sql::{CandidateRow, Dialect, ElectionRow, Tables},
+        sql::{CandidateRow, Dialect, ElectionRow, Schema, Tables},
     },
 };
 
@@ -155,6 +155,11 @@ impl AnyStore {
             #[cfg(feature = "mysql")]
             Self::MySql(_) => Dialect::MySql,
         }
+    }
+
+    /// The tables that it needs.
+    pub(crate) fn schema(&self) -> &Schema {
+        on_any!(self, store => store.schema())
     }
 
     pub(crate) async fn ensure_schema(&mut self) -> Result<i64, StoreError> {

@@ -5,7 +5,7 @@ use super::{
     three::ANY,
 };
 use crate::{
-    members::{IDS, Members},
+    members::{IDS, Members, NAME},
     process::eventually,
     world::World,
 };
@@ -168,7 +168,7 @@ fn a_member_counts_what_it_hears_and_saves() {
     let all: Vec<_> =
         IDS.iter().map(|node| members.world.start(members.command("serve", node, &ANY))).collect();
     let ports: Vec<_> = all.iter().map(port).collect();
-    let named = "name=\"billing\"";
+    let named = format!("name={:?}", *NAME);
     let of = |metric: &str| format!("{metric}{{{named}}}");
     let leader = leader_until("a leader", ports[0], |said| said["name"] != "");
     for (port, node) in ports.iter().zip(IDS) {

@@ -2,7 +2,7 @@
 
 use super::client::{get, leader, leader_until, port, until};
 use crate::{
-    members::{DOWN_AFTER, IDS, Members, leads},
+    members::{DOWN_AFTER, IDS, Members, NAME, leads},
     process::{alive, eventually, freeze, gone, thaw},
     world::Candidate,
 };
@@ -44,7 +44,7 @@ fn a_failover_is_seen_by_those_who_ask() {
     for (place, port) in ports.iter().enumerate() {
         let said = leader(*port);
         assert_eq!(said["name"], IDS[first], "{said}");
-        assert_eq!((&said["epoch"], &said["election"]), (&json!(job.epoch), &json!("billing")));
+        assert_eq!((&said["epoch"], &said["election"]), (&json!(job.epoch), &json!(*NAME)));
         assert_eq!(
             (&said["is_leader"], &said["node"]),
             (&json!(place == first), &json!(IDS[place]))
@@ -219,8 +219,7 @@ fn who_hears_the_leader_needs_to_hear_nobody_else() {
         // The address of n4 as n2 and n3 have it is nobody's.
         let fourth = if ["n2", "n3"].contains(&id) { &nowhere } else { &own };
         let addresses = [members.address(0), members.address(1), members.address(2), fourth];
-        let mut text =
-            "election = \"billing\"\ndown_after = \"2s\"\npreferred = \"n1\"\n".to_owned();
+        let mut text = format!("election = {:?}\ndown_after = \"2s\"\npreferred = \"n1\"\n", *NAME);
         for (each, address) in ["n1", "n2", "n3", "n4"].iter().zip(addresses) {
             text += &format!("[[member]]\nid = \"{each}\"\naddress = \"{address}\"\n");
         }
@@ -237,7 +236,7 @@ fn who_hears_the_leader_needs_to_hear_nobody_else() {
     assert_eq!((&said["name"], &said["node"]), (&json!("n1"), &json!("n4")), "{said}");
     assert_eq!(get(last, "/readyz").status, 200);
     let peer = |name: &str| {
-        format!("election_heartbeats_heard_total{{name=\"billing\",peer=\"{name}\"}} ")
+        format!("election_heartbeats_heard_total{{name={:?},peer=\"{name}\"}} ", *NAME)
     };
     let heard = |name: &str| {
         let body = get(last, "/metrics").body;

@@ -6,7 +6,7 @@ Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (r
 command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
 job was not found.
 
-Options can also be set in a TOML file (--config) under the flag's name, except those that are for one \
+Options can also be set in a TOML file (--config) under the flag's name (with hyphens or underscores), except those that are for one \
 start or one question only; relative paths there are from that file's directory. The command line wins, \
 then the environment. An empty value is an error, never a default: unset a variable that you do not \
 mean.";
@@ -24,10 +24,22 @@ was wrong.
 LISTING LEFT and LEASE LEFT are what is left without another heartbeat or renewal. LABEL is what a node \
 publishes while it leads (--label).";
 
+pub(super) const OBSERVE: &str = "\
+Exit codes: 0 it was interrupted (SIGINT); 125 it could not begin (no such database or tables, no member of \
+the cluster that answers), or the usage was wrong.
+
+It goes on while the database does not answer. Of a cluster it asks a member on this machine, and another \
+one when that has ended; while none answers, it says so once and waits. With --node it asks that member \
+alone.";
+
+pub(super) const MAINTENANCE: &str = "\
+Exit codes: 0 a majority of the members has recorded it, or there was nothing to change; 125 it was not \
+recorded, the member could not be asked, or the usage was wrong.";
+
 pub(super) const RESIGN: &str = "\
 Exit codes: 0 the leader was asked: it gives leadership up once its job has ended, and others can lead; 1 \
-nothing will happen: nobody leads, or whoever led is not on the list of candidates any more (a process \
-that has ended, whose lease is kept); 125 nobody could be asked, a member of a cluster does not lead \
+nothing more will happen: nobody leads, or whoever leads was asked before, or is not on the list of \
+candidates any more (a process that has ended, whose lease is kept); 125 nobody could be asked, a member of a cluster does not lead \
 itself or cannot hand over, or the usage was wrong.
 
 A leader that is the only candidate is elected again at once.";
@@ -38,7 +50,7 @@ found out, or the usage was wrong.
 
 A job asks for its own leadership: its environment says which \
 election, which node and which epoch it runs for, and which database or cluster (ELECTION_STORE or \
-ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: if the database wants one, keep its \
+ELECTION_STORE_FILE, ELECTION_CLUSTER). That URL has no password: if the database wants one, keep its \
 URL in a file (--store-file). The answer is as old as the question: what must not happen \
 twice, fence by the epoch.";
 
@@ -129,7 +141,7 @@ Log: on standard error, a line for each event, with --json an object. The field 
 not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
 listed, deaf, hears, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, told, \
 job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, hook, hook_failed, left, warning, \
-failed; with --cluster also joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
+failed; with --cluster also unknown, joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
 reachable, refused, twin, starved, certificates, certificates_refused, certificate_expires, \
 certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
 
@@ -173,6 +185,30 @@ Examples:
   What keeps a running member of a cluster on this machine from leading:
     election status --cluster /etc/election/cluster.toml --node n1";
 
+pub(super) const LIST_EXAMPLES: &str = "\
+Examples:
+  Who stands for election, and who of them leads:
+    election list --store sqlite:e.db --name report
+  Every election in a database, and who leads it:
+    election list --store sqlite:e.db --elections";
+
+pub(super) const OBSERVE_EXAMPLES: &str = "\
+Examples:
+  Each change as an object, for another program:
+    election observe --store sqlite:e.db --name report --json
+  As the members on this machine see it:
+    election observe --cluster /etc/election/cluster.toml";
+
+pub(super) const PAUSE_EXAMPLES: &str = "\
+Examples:
+  Nobody else is elected for an hour, while machines are restarted:
+    election pause --cluster /etc/election/cluster.toml --for 1h";
+
+pub(super) const RESUME_EXAMPLES: &str = "\
+Examples:
+  Whoever falls silent is replaced again:
+    election resume --cluster /etc/election/cluster.toml";
+
 pub(super) const RESIGN_EXAMPLES: &str = "\
 Examples:
   Whoever leads is to stop, and another to take over:
@@ -203,6 +239,10 @@ mod tests {
             HOLD_EXAMPLES,
             CHECK_EXAMPLES,
             STATUS_EXAMPLES,
+            LIST_EXAMPLES,
+            OBSERVE_EXAMPLES,
+            PAUSE_EXAMPLES,
+            RESUME_EXAMPLES,
             RESIGN_EXAMPLES,
             INIT_EXAMPLES,
         ];

@@ -149,8 +149,9 @@ pub(crate) struct Stand {
     #[arg(allow_hyphen_values = true)]
     pub(crate) interval: Option<Duration>,
     /// Keep others from leading for this long by the database's clock, counted from the election,
-    /// even if the job ends at once, cannot be started, or the machine dies: for a timer that fires on
-    /// many machines [default: not at all]
+    /// even if the job ends at once or the machine dies: for a timer that fires on many machines. If
+    /// the job cannot be started (exit 126, 127), nothing has run, and the lease is given back
+    /// [default: not at all]
     #[arg(long, env = "ELECTION_AT_LEAST_FOR", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) at_least_for: Option<Duration>,

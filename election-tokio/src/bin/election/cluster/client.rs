@@ -13,7 +13,7 @@ use crate::{
 };
 use rustix::process::geteuid;
 use serde_json::json;
-use std::{io, path::Path, time::Duration};
+use std::{convert::Infallible, io, path::Path, time::Duration};
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::UnixStream,
@@ -23,12 +23,20 @@ use tokio::{
 /// A running member of a cluster, from outside.
 pub(crate) struct Client {
     election: String,
-    node: String,
+    pub(super) node: String,
     spots: Vec<Spot>,
     /// How it is started, for those who find that it is not.
     start: String,
     within: Duration,
     json: bool,
+}
+
+/// Why nothing more is heard of a member.
+pub(super) enum Ended {
+    /// It has ended, or never answered.
+    Member(Failed),
+    /// Whoever listens cannot go on.
+    Listener(Failed),
 }
 
 /// The answer has to come a little before the asker's patience is over.
@@ -49,9 +57,23 @@ impl Client {
         let socket = asked.membership.socket.as_deref();
         let node = file.asked(asked.node.as_deref(), socket)?;
         crate::line::name_node(&*node);
+        Self::to(&file, node, socket, within, json)
+    }
+
+    /// One that asks this member.
+    ///
+    /// # Errors
+    /// If the path of its socket is longer than the system permits.
+    pub(super) fn to(
+        file: &File,
+        node: String,
+        socket: Option<&Path>,
+        within: Duration,
+        json: bool,
+    ) -> Result<Self, Failed> {
         let spots = Spot::all(socket, &file.election, &node)?;
-        let start = format!("election run --cluster {} --node {node} -- CMD", cluster.display());
-        Ok(Self { election: file.election, node, spots, start, within, json })
+        let (election, start) = (file.election.clone(), file.start(&node));
+        Ok(Self { election, node, spots, start, within, json })
     }
 
     /// The member behind a socket that is known.
@@ -102,38 +124,26 @@ impl Client {
         Ok(Exit::OK)
     }
 
-    pub(crate) async fn observe(&self) -> Result<Exit, Failed> {
-        let mut interrupt = crate::inspect::interrupt()?;
-        let (mut from, _to) = tokio::select! {
-            asked = self.send(&Request::Observe) => asked?,
-            _ = interrupt.recv() => return Ok(Exit::OK),
-        };
+    /// Hears of every change, of which `seen` is told, until the member or its listener ends.
+    ///
+    /// # Errors
+    /// Always, in the end: which of the two it was.
+    pub(super) async fn follow(
+        &self,
+        mut seen: impl FnMut(Led) -> Result<(), Failed>,
+    ) -> Result<Infallible, Ended> {
+        let (mut from, _to) = self.send(&Request::Observe).await.map_err(Ended::Member)?;
+        // The first line tells the state, so it comes at once.
+        let first = timeout(self.within, self.receive(&mut from)).await;
+        let mut answer = first.unwrap_or_else(|_| Err(self.late()));
         loop {
-            let answer = tokio::select! {
-                answer = self.receive(&mut from) => answer?,
-                _ = interrupt.recv() => return Ok(Exit::OK),
-            };
-            match answer {
-                Answer::Seen(led) => self.print_led(&led)?,
-                Answer::Refused(why) => return Err(self.refused(&why)),
-                _ => return Err(self.strange()),
+            match answer.map_err(Ended::Member)? {
+                Answer::Seen(led) => seen(led).map_err(Ended::Listener)?,
+                Answer::Refused(why) => return Err(Ended::Member(self.refused(&why))),
+                _ => return Err(Ended::Member(self.strange())),
             }
+            answer = self.receive(&mut from).await;
         }
-    }
-
-    fn print_led(&self, led: &Led) -> Result<(), Failed> {
-        let (name, Led { leader, epoch, label, unknown }) = (&self.election, led);
-        let now = crate::line::now();
-        if self.json {
-            let mut seen = json!({
-                "timestamp": now, "name": name, "leader": leader, "epoch": epoch, "label": label,
-            });
-            if let Some(why) = unknown {
-                seen["unknown"] = json!(why);
-            }
-            return print(seen);
-        }
-        print(format_args!("{now} {name}: {}", words::leads(led)))
     }
 
     pub(crate) async fn resign(&self, to: Option<String>) -> Result<Exit, Failed> {
@@ -205,12 +215,7 @@ impl Client {
         match timeout(self.within, asking).await {
             Ok(Ok(Answer::Refused(why))) => Err(self.refused(&why)),
             Ok(answered) => answered,
-            Err(_) => Err(Failed::new(format!(
-                "{} does not answer within {}: its process is stopped, or the machine is very \
-                 busy; look at it, or allow more time (--timeout)",
-                self.node,
-                humantime::format_duration(self.within),
-            ))),
+            Err(_) => Err(self.late()),
         }
     }
 
@@ -271,6 +276,15 @@ impl Client {
             return Err(self.broken(&format!("another user (id {user}) answers there")));
         }
         Ok(stream)
+    }
+
+    fn late(&self) -> Failed {
+        Failed::new(format!(
+            "{} does not answer within {}: its process is stopped, or the machine is very busy; look \
+             at it, or allow more time (--timeout)",
+            self.node,
+            humantime::format_duration(self.within),
+        ))
     }
 
     fn broken(&self, why: &str) -> Failed {

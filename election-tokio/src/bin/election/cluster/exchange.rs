@@ -42,7 +42,7 @@ pub(super) enum Answer {
 }
 
 /// Who leads, as far as a member knows.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Led {
     pub(crate) leader: Option<String>,
     pub(crate) epoch: Option<u64>,

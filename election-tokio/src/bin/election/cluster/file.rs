@@ -50,7 +50,6 @@ pub(super) struct Entry {
 
 /// A cluster as its file describes it.
 pub(crate) struct File {
-    #[cfg_attr(not(feature = "cli"), expect(dead_code))]
     pub(super) path: PathBuf,
     pub(super) document: Document,
     pub(super) contents: Contents,
@@ -171,7 +170,7 @@ impl File {
     /// socket on this machine. A socket that was chosen says nothing about whose it is.
     ///
     /// # Errors
-    /// If it is not listed, or none was named and not exactly one runs here.
+    /// If it is not listed, or none was named and not exactly one answers here.
     pub(crate) fn asked(
         &self,
         node: Option<&str>,
@@ -192,9 +191,55 @@ impl File {
                     several.join(", ")
                 )));
             }
+            (None, []) => return Err(self.silent(socket)),
             (None, _) => return self.is_witness(None).map(|_| String::new()),
         };
         self.is_witness(Some(node)).map(|_| node.to_owned())
+    }
+
+    /// The members that an observer may ask: the one that is named, or else all.
+    ///
+    /// # Errors
+    /// As [`asked`](Self::asked), but for several that answer here.
+    pub(super) fn observed(
+        &self,
+        node: Option<&str>,
+        socket: Option<&Path>,
+    ) -> Result<Vec<String>, Failed> {
+        if node.is_some() || socket.is_some() {
+            return self.asked(node, socket).map(|node| vec![node]);
+        }
+        let spots = |member: &Member| Spot::all(None, &self.election, &member.id);
+        let answers =
+            |member: &Member| spots(member).is_ok_and(|spots| spots.iter().any(Spot::is_answered));
+        if !self.members.iter().any(answers) {
+            return Err(self.silent(None));
+        }
+        Ok(self.members.iter().map(|member| member.id.clone()).collect())
+    }
+
+    /// None was named and none answers.
+    fn silent(&self, socket: Option<&Path>) -> Failed {
+        let tried = |member: &Member| {
+            let spots = Spot::all(None, &self.election, &member.id).unwrap_or_default();
+            spots.iter().map(|spot| spot.path.display().to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let tried = match socket {
+            Some(socket) => socket.display().to_string(),
+            None => self.members.iter().map(tried).collect::<Vec<_>>().join(", "),
+        };
+        let node = self.members.first().map(|member| &*member.id).unwrap_or_default();
+        Failed::new(format!(
+            "no member of the cluster answers here, or not to this user; tried {tried}. On the machine \
+             of a member, start one: {}; or ask where one runs; or name a member's control socket with \
+             --socket, if it has one of its own",
+            self.start(node)
+        ))
+    }
+
+    /// How a member is started.
+    pub(super) fn start(&self, node: &str) -> String {
+        format!("election run --cluster {} --node {node} -- CMD", self.path.display())
     }
 
     /// Begins this member of the cluster.

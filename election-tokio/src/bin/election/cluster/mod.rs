@@ -5,6 +5,7 @@
 //!               ├─▶ part      this process is one of them: ballot, ports, control socket
 //!               │     └─ server ─ report      what it says to those who ask
 //!               └─▶ client ─ words            the commands that ask a running member
+//!                    └─ observe             the one that goes on when that member has ended
 //! ```
 //!
 //! `exchange` is what goes through the control socket, `place` where files are unless told.
@@ -13,6 +14,7 @@ mod choice;
 mod client;
 mod exchange;
 mod file;
+mod observe;
 mod part;
 mod place;
 #[cfg(feature = "cli")]
@@ -31,6 +33,7 @@ pub(crate) use client::Client;
 pub(crate) use exchange::{Led, PeerLine, Report};
 #[cfg(feature = "cli")]
 pub(crate) use file::File;
+pub(crate) use observe::Observer;
 pub(crate) use part::{Part, Told};
 #[cfg(feature = "cli-http")]
 pub(crate) use report::ignorance;

@@ -2,7 +2,7 @@
 
 use super::exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report, Support};
 use election_tokio::{
-    Member, PeerReport,
+    Ignorance, Member, PeerReport,
     core::{
         Change, NodeId, Timestamp,
         quorum::{Hindrance, MaintenanceStatus, Members, Peer, Position, Role, wire::Dialect},
@@ -90,34 +90,14 @@ fn nobody(member: &Member) -> Led {
     Led { unknown: ignorance(member), ..Led::default() }
 }
 
-/// Why a member cannot know who leads: it hears no leader, and either no majority or somebody who
-/// supports a member that it does not hear.
+/// Why a member cannot know who leads, and the remedy.
 pub(crate) fn ignorance(member: &Member) -> Option<String> {
-    let handle = member.handle();
-    if handle.is_leader() {
-        return None;
-    }
-    let leader = handle.leader().map(|term| term.leader);
-    let (peers, majority) = (member.peers(), member.members().quorum());
-    let fresh = peers.iter().filter(|it| it.status.heard.is_some_and(|heard| heard.is_fresh));
-    let heard: Vec<_> = fresh.map(|peer| &peer.id).collect();
-    let (count, others) = (heard.len(), peers.len());
-    if leader.is_some_and(|leader| heard.contains(&&leader)) {
-        return None;
-    }
-    if count + 1 < majority {
-        return Some(format!(
-            "this member hears {count} of the {others} others, which is no majority"
-        ));
-    }
-    let knows_more =
-        |peer: &&PeerReport| peer.status.heard.is_some_and(|heard| heard.supports_unheard);
-    peers.iter().find(knows_more).map(|peer| {
-        format!(
-            "{} supports a member that this one does not hear; look at the network between \
-             this member and the others",
-            peer.id
-        )
+    let why = member.ignorance()?;
+    Some(match why {
+        Ignorance::Unheard { .. } => {
+            format!("{why}; look at the network between this member and the others")
+        }
+        _ => why.to_string(),
     })
 }
 

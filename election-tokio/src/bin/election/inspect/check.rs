@@ -41,10 +41,13 @@ impl Wanted {
         if found.is_some_and(|found| self.is(found)) { Exit::OK } else { Exit::NO }
     }
 
-    /// What is not so, behind who leads instead.
-    fn missing(&self) -> String {
+    /// What is not so, behind who leads instead; or behind that nobody does.
+    fn missing(&self, somebody: bool) -> String {
         let under = |epoch| format!("under epoch {epoch}");
         match (&self.node, self.epoch.map(under)) {
+            (Some(node), Some(under)) if !somebody => format!(", so {node} does not {under}"),
+            (Some(node), None) if !somebody => format!(", so {node} does not"),
+            (None, Some(under)) if !somebody => format!(", {under} or any other"),
             (Some(node), Some(under)) => format!(", not {node} {under}"),
             (Some(node), None) => format!(", not {node}"),
             (None, Some(under)) => format!(", not {under}"),
@@ -146,7 +149,7 @@ fn told(name: &str, wanted: &Wanted, found: Option<&Found>, json: bool) -> Resul
         }))?;
     } else {
         let says = found.map_or_else(|| "nobody leads".to_owned(), Found::to_string);
-        let missing = if holds { String::new() } else { wanted.missing() };
+        let missing = if holds { String::new() } else { wanted.missing(found.is_some()) };
         print(format_args!("{name}: {says}{missing}"))?;
     }
     Ok(exit)

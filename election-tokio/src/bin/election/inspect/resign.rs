@@ -1,12 +1,65 @@
-//! A leader that is asked to resign. The exit code says whether there is one that can.
+//! A leader that is asked to resign. The exit code says whether there is one that was asked by this.
 
-use super::{Glance, UNLISTED, left};
+use super::{Glance, rounded};
 use crate::{
     arguments::Resign,
     exit::{Exit, Failed, print},
     settings::client,
 };
+use election_tokio::core::{Epoch, Term, lease::Row};
 use serde_json::json;
+
+/// What has come of it.
+struct Asked {
+    epoch: Epoch,
+    /// The row, and whom it names under that epoch: the process that led when it was asked.
+    row: Row,
+    term: Option<Term>,
+    /// Somebody had asked it before.
+    already: bool,
+    /// It is on the list of candidates, as far as that can be known.
+    is_listed: bool,
+}
+
+impl Asked {
+    async fn by(glance: &mut Glance) -> Result<Option<Self>, Failed> {
+        let before = glance.leader().await?;
+        let Some(epoch) = glance.request_resign().await? else { return Ok(None) };
+        let row = glance.leader().await?;
+        let term = row.live_term().filter(|term| term.epoch == epoch);
+        let is_listed = term.is_none() || glance.lists_leader(&row).await;
+        // Another may have begun to lead in between, and it was not.
+        let already = before.resign_requested && before.epoch == epoch;
+        Ok(Some(Self { epoch, row, term, already, is_listed }))
+    }
+
+    /// Whether anything follows from having asked.
+    fn exit(&self) -> Exit {
+        if self.is_listed && !self.already { Exit::OK } else { Exit::NO }
+    }
+
+    fn says(&self) -> String {
+        let epoch = self.epoch;
+        let Some(term) = &self.term else {
+            return format!("asked the leader of epoch {epoch} to resign");
+        };
+        let left = rounded(self.row.remaining);
+        match (self.is_listed, self.already) {
+            (true, false) => format!("asked {term} to resign"),
+            (true, true) => format!(
+                "{term} was asked to resign already, and the lease is its still: its job is ending, \
+                 or its process has ended, or it has not looked yet. Others can lead in {left} at the \
+                 latest, unless it renews the lease meanwhile"
+            ),
+            (false, _) => format!(
+                "nobody is there to resign: {term} is not on the list of candidates, so its process \
+                 may have ended, and the lease is kept for {left} more all the same (as with \
+                 --at-least-for); others can lead after that. If the process runs, it finds the \
+                 request in the row"
+            ),
+        }
+    }
+}
 
 /// `election resign`.
 pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
@@ -15,35 +68,22 @@ pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
         return member.resign(to).await;
     }
     let mut glance = Glance::of(&look)?;
-    let Some(epoch) = glance.request_resign().await? else {
-        let place = &glance.place;
-        return nobody(place.namespace.as_str(), place.json);
-    };
-    let row = glance.leader().await?;
-    // Only for its name: the process that led when it was asked.
-    let term = row.live_term().filter(|term| term.epoch == epoch);
-    let is_listed = term.is_none() || glance.lists_leader(&row).await;
-    let exit = if is_listed { Exit::OK } else { Exit::NO };
-    let place = glance.place;
-    let name = &place.namespace;
-    if place.json {
+    let asked = Asked::by(&mut glance).await?;
+    let name = glance.place.namespace.as_str();
+    let Some(asked) = asked else { return nobody(name, glance.place.json) };
+    if glance.place.json {
         print(json!({
-            "name": name.as_str(),
-            "leader": term.as_ref().map(|term| term.leader.as_str()),
-            "epoch": epoch.get(),
+            "name": name,
+            "leader": asked.term.as_ref().map(|term| term.leader.as_str()),
+            "epoch": asked.epoch.get(),
             "asked": true,
+            "already": asked.already,
+            "listed": asked.is_listed,
         }))?;
-        return Ok(exit);
+    } else {
+        print(format_args!("{name}: {}", asked.says()))?;
     }
-    match term {
-        Some(term) if is_listed => print(format_args!("{name}: asked {term} to resign"))?,
-        Some(term) => {
-            let left = left(&row);
-            print(format_args!("{name}: asked {term} to resign, who leads {left}{UNLISTED}"))?;
-        }
-        None => print(format_args!("{name}: asked the leader of epoch {epoch} to resign"))?,
-    }
-    Ok(exit)
+    Ok(asked.exit())
 }
 
 /// Nothing will happen.

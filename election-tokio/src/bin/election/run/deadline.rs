@@ -20,6 +20,8 @@ pub(super) struct Deadline(File);
 
 /// Set behind the instant once the deadline has passed before the job began.
 const MISSED: u64 = 32;
+/// Set behind that if the job could not begin for another reason.
+const UNBEGUN: u64 = 33;
 
 impl Deadline {
     pub(super) fn new(at: Timestamp) -> io::Result<Self> {
@@ -62,6 +64,18 @@ impl Deadline {
     pub(super) fn is_missed(&self) -> bool {
         let mut byte = [0];
         self.0.read_exact_at(&mut byte, MISSED).is_ok_and(|()| byte == [1])
+    }
+
+    /// Records that the process which was to become the job could not, and ends. Its exit code may be
+    /// a job's as well.
+    pub(super) fn could_not_begin(&self) -> io::Result<()> {
+        self.0.write_all_at(&[1], UNBEGUN)
+    }
+
+    /// Whether nothing of the job has run, because it could not be executed.
+    pub(super) fn is_unbegun(&self) -> bool {
+        let mut byte = [0];
+        self.0.read_exact_at(&mut byte, UNBEGUN).is_ok_and(|()| byte == [1])
     }
 
     /// The path where a child of this process finds it for as long as this process lives.
@@ -111,6 +125,9 @@ mod tests {
         assert!(deadline.is_missed());
         deadline.set(soon).unwrap();
         assert!(about(other.get(), soon) && deadline.is_missed());
+        assert!(!deadline.is_unbegun());
+        other.could_not_begin().unwrap();
+        assert!(about(other.get(), soon) && deadline.is_unbegun());
     }
 
     #[test]

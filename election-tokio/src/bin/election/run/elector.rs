@@ -22,7 +22,10 @@ use crate::{
     whereabouts::Whereabouts,
 };
 use election_tokio::log::chain;
-use election_tokio::{Handle, Lease, Status, StoreError, core::lease::Failure};
+use election_tokio::{
+    Handle, Lease, Status, StoreError,
+    core::{Epoch, lease::Failure},
+};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::{ffi::OsString, future::pending, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -139,14 +142,18 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
         json,
         settled: false,
         stuck: false,
+        unbegun: None,
     };
     let outcome = elector.lead_again_and_again(give_up).await;
     ending.cancel();
-    let stuck = elector.stuck;
+    let (stuck, unbegun) = (elector.stuck, elector.unbegun);
     // Whoever works under this leadership sees this process end, and has no more time for that.
     let at_once = stuck && matches!(elector.work, Work::Hold);
     if !stuck {
         leave(&handle, &held, &mut signals, leave_timeout).await;
+    }
+    if let Some(epoch) = unbegun.filter(|_| handle.status().closed) {
+        held.give_back(&handle, epoch, leave_timeout).await;
     }
     if let Some(hooks) = hooks.filter(|_| !at_once) {
         hooks.finish(&mut signals).await;
@@ -213,7 +220,10 @@ fn not_elected(given_up: GivenUp, status: &Status, held: &Held) -> Exit {
     let leads = || somebody_else(status).map(|leader| format!("{leader} leads"));
     let why = match held {
         Held::ByDatabase { .. } => held.trouble(status).or_else(leads),
-        Held::ByCluster { .. } => leads().or_else(|| held.trouble(status)),
+        Held::ByCluster { .. } => leads().or_else(|| {
+            let why = held.trouble(status)?;
+            Some(format!("nobody is known to lead: {why}"))
+        }),
     };
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     warn!(event = "not_elected", "{}{why}", given_up.not_elected());
@@ -235,6 +245,8 @@ struct Elector<'a> {
     settled: bool,
     /// A process of the last job lives on, so the lease must not be released.
     stuck: bool,
+    /// Under this epoch the job could not be started, so that nothing has run.
+    unbegun: Option<Epoch>,
 }
 
 impl Elector<'_> {
@@ -245,6 +257,7 @@ impl Elector<'_> {
                 Err(exit) => return Ok(exit.or_conflict(self.conflict)),
             };
             give_up = GiveUp { until: None, waits: Waits::Unattended, ..give_up };
+            let epoch = lease.epoch();
             let end = self.lead(lease).await?;
             self.settled = true;
             match end {
@@ -255,6 +268,10 @@ impl Elector<'_> {
                 End::Stuck(exit) => {
                     self.stuck = true;
                     return Ok(exit);
+                }
+                End::Unbegun(why) => {
+                    self.unbegun = Some(epoch);
+                    return why.map(Exit::of_job).map_err(Failed::new);
                 }
                 End::Failed(why) => return Err(Failed::new(why)),
             }
@@ -335,8 +352,13 @@ impl Elector<'_> {
             allow_setuid: self.allow_setuid,
             json: self.json,
         };
-        let job = Job::start(spec, lease.stop_by());
-        let job = job.map_err(|error| Failed::of("the job cannot be started", &error))?;
+        let job = match Job::start(spec, lease.stop_by()) {
+            Ok(job) => job,
+            Err(error) => {
+                let why = format!("the job cannot be started: {}", chain(&error));
+                return Ok(End::Unbegun(Err(why)));
+            }
+        };
         let stays = self.on_lost == OnLost::Restart;
         let supervisor = Supervisor::new(&self.handle, self.signals, &lease, job, stays);
         let end = supervisor.run().await;

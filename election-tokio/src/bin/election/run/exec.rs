@@ -29,12 +29,22 @@ use std::{
 };
 use tracing::Level;
 
+/// Executes the job. Returns only if that fails, and says where the elector finds it that nothing has
+/// run.
+pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
+    let failed = begin(exec);
+    if let Ok(deadline) = Deadline::open(&exec.deadline) {
+        let _ = deadline.could_not_begin();
+    }
+    failed
+}
+
 /// Asks the kernel to kill this process when the guard dies, checks that the guard is not dead yet
 /// and that the hard stop has not come, and executes the job. Returns only if that fails.
 ///
 /// The kernel forgets the request if the job is a set-user-ID program, and does not pass it on to
 /// the job's own children; guard and elector cover both.
-pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
+fn begin(exec: &Exec) -> Result<Exit, Failed> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failed::of("cannot tie the job's life to its guard", &error))?;
     if getppid().map(Pid::as_raw_pid) != Some(exec.parent) {

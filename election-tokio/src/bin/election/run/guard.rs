@@ -104,7 +104,10 @@ impl Guard {
                 self.job = Some(pid);
                 self.elector.report(&Report::Started(pid));
             }
-            Err(error) => self.elector.report(&Report::Failed(error.to_string())),
+            Err(error) => {
+                let _ = self.deadline.could_not_begin();
+                self.elector.report(&Report::Failed(error.to_string()));
+            }
         }
     }
 

@@ -213,6 +213,11 @@ impl Job {
         self.deadline.is_missed()
     }
 
+    /// Whether nothing of the job has run, because it could not be executed.
+    pub(super) fn could_not_begin(&self) -> bool {
+        self.deadline.is_unbegun()
+    }
+
     /// Whether another process goes on to look after the job when this one ends.
     pub(super) fn is_guarded(&self) -> bool {
         self.guarded == Guarded::Yes

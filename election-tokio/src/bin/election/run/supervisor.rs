@@ -30,6 +30,9 @@ pub(super) enum End {
     /// A process of the job can be neither ended nor waited for any longer. This process exits with
     /// this.
     Stuck(Exit),
+    /// The job could not be started, and nothing of it has run. How its process ended, or why there
+    /// was none.
+    Unbegun(Result<ExitStatus, String>),
     /// The job could not be run or guarded.
     Failed(String),
 }
@@ -247,7 +250,8 @@ impl<'a> Supervisor<'a> {
             info!(event = "job_stopped", epoch, "the job was stopped");
         }
         if let Some(why) = self.failed.filter(|_| !lost) {
-            return End::Failed(why);
+            let unbegun = self.job.could_not_begin();
+            return if unbegun { End::Unbegun(Err(why)) } else { End::Failed(why) };
         }
         if self.unguarded && !lost && self.leaving.is_none() {
             let why = "the guard of the job was killed from outside, so the job was killed too";
@@ -257,7 +261,7 @@ impl<'a> Supervisor<'a> {
             _ if lost => End::Lost,
             (Some(status), _) => {
                 info!(event = "job_ended", epoch, %status, "the job has ended");
-                End::Job(status)
+                if self.job.could_not_begin() { End::Unbegun(Ok(status)) } else { End::Job(status) }
             }
             (None, Some(signal)) => End::Left(Exit::signal(signal.as_raw())),
             (None, None) => End::Lost,

@@ -9,15 +9,22 @@ use crate::{
     cluster::{Control, Part},
     exit::{Exit, Failed},
     plan::Candidacy,
+    store::AnyStore,
     systemd::Service,
 };
 use election_tokio::{
-    BuildError, Handle, Member, Starting, Status, Store as _,
-    core::{Namespace, lease::ConfigError, quorum::Hindrance},
+    BuildError, Handle, Member, PeerReport, Starting, Status, Store as _,
+    core::{
+        Epoch, Namespace,
+        lease::{ConfigError, Query},
+        quorum::Hindrance,
+    },
     log::chain,
+    now,
 };
 use std::{convert::Infallible, future::pending, time::Duration};
-use tracing::warn;
+use tokio::time::timeout;
+use tracing::{info, warn};
 
 /// How long a member's start may take before the log says what it is at.
 const SLOW: Duration = Duration::from_secs(2);
@@ -30,8 +37,9 @@ pub(super) struct Joined {
 
 /// By what it is held.
 pub(super) enum Held {
-    /// A row, which is a leader's for this long unless it is renewed.
-    ByDatabase { ttl: Duration, grace: Duration },
+    /// A row, which is a leader's for this long unless it is renewed. Where a lease lasts for a least
+    /// time (--at-least-for), `keeper` can end it earlier.
+    ByDatabase { ttl: Duration, grace: Duration, keeper: Option<Box<AnyStore>> },
     /// The votes of the members.
     ByCluster { member: Box<Member>, _control: Option<Control> },
 }
@@ -62,9 +70,12 @@ impl Joined {
             exit = signals.end_waiting() => return Ok(Err(exit)),
             given_up = give_up => return Ok(Err(never_reached(given_up, trouble.cause()))),
         }
+        let keeps = !election.config().at_least_for().is_zero();
+        // The clone is not connected.
+        let keeper = keeps.then(|| Box::new(place.store.clone()));
         drop(place.store);
         let handle = election.start();
-        Ok(Ok(Self { handle, held: Held::ByDatabase { ttl, grace } }))
+        Ok(Ok(Self { handle, held: Held::ByDatabase { ttl, grace, keeper } }))
     }
 
     /// Becomes a member of a cluster. A name server or a disk may hang meanwhile; if a signal or
@@ -130,6 +141,35 @@ impl Held {
         }
     }
 
+    /// Gives the lease of this epoch back before its least time is over. Call it once the elector has
+    /// ended, and if nothing has run under that epoch.
+    pub(super) async fn give_back(&self, handle: &Handle, epoch: Epoch, patience: Duration) {
+        let Self::ByDatabase { keeper: Some(keeper), .. } = self else { return };
+        let (mut store, query) = (keeper.clone(), Query::Resign { epoch });
+        let answer = timeout(patience, store.answer(handle.registration(), &query)).await;
+        let epoch = epoch.get();
+        let cause = match answer {
+            Ok(Ok(_)) => {
+                info!(
+                    event = "released",
+                    epoch,
+                    "the job was never started, so the lease is given back before its least time is \
+                     over; others can lead now"
+                );
+                return;
+            }
+            Ok(Err(error)) => chain(&error),
+            Err(_) => format!("no answer within {}", humantime::format_duration(patience)),
+        };
+        warn!(
+            event = "not_released",
+            epoch,
+            cause,
+            "the job was never started, and the lease could not be given back; it lasts for its least \
+             time: {cause}"
+        );
+    }
+
     /// Who did not answer, if leaving takes too long.
     pub(super) fn who(&self) -> &'static str {
         match self {
@@ -146,14 +186,19 @@ impl Held {
                 Some(format!("the database does not answer: {}", chain(&**error)))
             }
             Self::ByCluster { member, .. } => {
-                let (config, hindrance) = (member.config(), member.status().hindrance?);
-                if matches!(hindrance, Hindrance::Campaigns(_)) {
-                    return Some(
-                        "this member asks for votes, and has not got enough yet".to_owned(),
-                    );
-                }
-                let named = hindrance.named(config.members()).to_string();
-                Some(format!("this member does not ask for votes, because {named}"))
+                let hindrance = member.status().hindrance?;
+                let why = match hindrance {
+                    Hindrance::Campaigns(_) => {
+                        "this member asks for votes, and has not got enough yet".to_owned()
+                    }
+                    _ => {
+                        let named = hindrance.named(member.config().members()).to_string();
+                        format!("this member does not ask for votes, because {named}")
+                    }
+                };
+                let more = too_few(member).or_else(|| takes_time(&hindrance));
+                let more = more.map(|more| format!("; {more}")).unwrap_or_default();
+                Some(format!("{why}{more}"))
             }
         }
     }
@@ -171,6 +216,29 @@ impl Held {
             }
         }
     }
+}
+
+/// Who is missing for a majority, and the remedy.
+fn too_few(member: &Member) -> Option<String> {
+    let is_fresh = |peer: &PeerReport| peer.status.heard.is_some_and(|heard| heard.is_fresh);
+    let peers = member.peers();
+    let silent: Vec<_> =
+        peers.iter().filter(|peer| !is_fresh(peer)).map(|peer| peer.id.as_str()).collect();
+    let needed = member.members().quorum();
+    (1 + peers.len() - silent.len() < needed).then(|| {
+        let are = if silent.len() == 1 { "is" } else { "are" };
+        format!(
+            "too few members are heard ({} {are} not): start them, or look at the network between",
+            silent.join(", ")
+        )
+    })
+}
+
+/// How long a member that has just started may not vote, and so not be elected.
+fn takes_time(hindrance: &Hindrance) -> Option<String> {
+    let Hindrance::Boots { until } = hindrance else { return None };
+    let left = until.since(now()).as_secs_f64();
+    Some(format!("it may in {left:.1}s: allow more time"))
 }
 
 /// Which option an election is refused for, if it is one.

@@ -1,0 +1,64 @@
+//! Why a node cannot know who leads. That it names nobody may also mean that somebody leads whom it
+//! does not hear, and who asks must not be told that nobody does.
+
+use election_core::{
+    NodeId, Timestamp,
+    quorum::{PeerStatus, Quorum},
+};
+use std::fmt;
+
+/// Why a member does not know who leads: it hears no leader, and somebody may lead all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ignorance {
+    /// It hears too few of the others: together with it they are no majority, and those that it does
+    /// not hear may have elected somebody.
+    NoMajority {
+        /// How many it hears.
+        heard: usize,
+        /// How many others there are.
+        others: usize,
+    },
+    /// A member that it hears supports somebody whom it does not hear.
+    Unheard {
+        /// The member that it hears.
+        supporter: NodeId,
+    },
+}
+
+impl fmt::Display for Ignorance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoMajority { heard, others } => {
+                write!(f, "this member hears {heard} of the {others} others, which is no majority")
+            }
+            Self::Unheard { supporter } => {
+                write!(f, "{supporter} supports a member that this one does not hear")
+            }
+        }
+    }
+}
+
+impl Ignorance {
+    /// Why a node that does not lead itself cannot know who does; `leader` is whom it names.
+    pub(super) fn of(node: &Quorum, now: Timestamp, leader: Option<&NodeId>) -> Option<Self> {
+        let members = node.config().members();
+        let status = |peer| Some((members.id(peer)?, node.peer_status(peer, now)?));
+        let peers: Vec<(&NodeId, PeerStatus)> = members.others().filter_map(status).collect();
+        let is_fresh =
+            |status: &PeerStatus| status.heard.as_ref().is_some_and(|heard| heard.is_fresh);
+        let fresh = || peers.iter().filter(|(_, status)| is_fresh(status));
+        let heard = fresh().count();
+        if leader.is_some_and(|leader| fresh().any(|(id, _)| *id == leader)) {
+            return None;
+        }
+        if heard + 1 < members.quorum() {
+            return Some(Self::NoMajority { heard, others: peers.len() });
+        }
+        let knows_more = |(_, status): &&(&NodeId, PeerStatus)| {
+            status.heard.as_ref().is_some_and(|heard| heard.supports_unheard)
+        };
+        let supporter = peers.iter().find(knows_more).map(|(id, _)| (*id).clone());
+        supporter.map(|supporter| Self::Unheard { supporter })
+    }
+}
