@@ -73,8 +73,14 @@ impl<R: Network + Default> Remote<R> {
 
     /// Waits until every member is connected to every other, or until the remote one is to none.
     async fn connected(&self, is_connected: bool) {
+        // The kernel accepts a connection for a link, which takes it up, or refuses it, when its
+        // thread has a turn. Until then a member holds one that the link knows nothing of.
+        let carries = || self.links().all(|link| link.connections() > 0);
         let holds = || match is_connected {
-            true => self.members.iter().all(|it| it.peers().iter().all(|peer| peer.connected)),
+            true => {
+                let each = |it: &Member<R>| it.peers().iter().all(|peer| peer.connected);
+                carries() && self.members.iter().all(each)
+            }
             false => self.remote().peers().iter().all(|peer| !peer.connected),
         };
         while !holds() {
