@@ -67,6 +67,10 @@ impl fmt::Display for Term {
 pub struct Tenure {
     /// The leadership.
     pub term: Term,
+    /// Since when this process has led, by its own clock: the step that made it the leader. The
+    /// database, or a majority, decided that a little earlier.
+    #[doc(alias("elected_at", "elected_ms"))]
+    pub since: Timestamp,
     /// The first instant at which this process no longer believes that it leads. Every renewal
     /// moves it forward; nothing moves it back.
     pub until: Timestamp,

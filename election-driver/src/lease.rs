@@ -19,6 +19,7 @@ use thiserror::Error;
 struct Leadership<R: Runtime> {
     setup: Arc<Setup<R>>,
     term: Term,
+    since: Timestamp,
     until: AtomicU64,
     stop_by: AtomicU64,
     lost: OnceLock<Lost>,
@@ -34,6 +35,7 @@ impl<R: Runtime> GuardedLeadership<R> {
         Self(Arc::new(Leadership {
             setup,
             term: tenure.term.clone(),
+            since: tenure.since,
             until: AtomicU64::new(tenure.until.as_nanos()),
             stop_by: AtomicU64::new(tenure.stop_by.as_nanos()),
             lost: OnceLock::new(),
@@ -219,6 +221,18 @@ impl<R: Runtime> Lease<R> {
     #[must_use]
     pub fn term(&self) -> &Term {
         &self.leadership().term
+    }
+
+    /// Since when this process has led, by its runtime's clock.
+    #[must_use]
+    pub fn since(&self) -> Timestamp {
+        self.leadership().since
+    }
+
+    /// How long ago this leadership began, whether it is still held or not.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.leadership().setup.runtime.now().since(self.since())
     }
 
     /// When belief ends unless it is confirmed first, by a renewal of the row or by a majority's

@@ -82,6 +82,7 @@ impl Lease {
         }
         self.tickets_restart();
         if let Leadership::Leading(lead) = &mut self.leadership {
+            lead.since = Timestamp::ZERO; // nothing depends on it
             time.due(&mut lead.trust_until);
             lead.failures = lead.failures.min(16);
         }

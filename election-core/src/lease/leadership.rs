@@ -23,6 +23,8 @@ pub(super) enum Leadership {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lead {
     pub(super) epoch: Epoch,
+    /// When it began. It is only told to others.
+    pub(super) since: Timestamp,
     /// The hard stop; belief ends `grace` earlier.
     pub(super) trust_until: Timestamp,
     /// The newest renewal issued; the next one carries one more.

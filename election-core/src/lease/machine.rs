@@ -198,7 +198,7 @@ impl Lease {
             self.vacate(epoch);
             return None;
         }
-        let lead = Lead { epoch, trust_until, ordinal, failures: 0 };
+        let lead = Lead { epoch, since: self.now, trust_until, ordinal, failures: 0 };
         let keeps = !self.config.at_least_for.is_zero();
         self.kept = keeps.then_some(Kept { epoch, since: self.now, ordinal, is_cut: false });
         self.timers.set(Timer::Belief, until);
@@ -245,6 +245,7 @@ impl Lease {
     fn tenure_of(&self, lead: &Lead) -> Tenure {
         Tenure {
             term: Term { epoch: lead.epoch, leader: self.candidate.id.clone() },
+            since: lead.since,
             until: self.timers.at(Timer::Belief),
             stop_by: lead.trust_until,
         }

@@ -144,6 +144,7 @@ impl Quorum {
             Leadership::Draining(_) => self.trust.forget(),
             Leadership::Leading(lead) => {
                 self.trust.rebase(time, timing.window);
+                lead.since = Timestamp::ZERO; // nothing depends on it
                 time.due(&mut lead.trusted_until);
                 time.floor(&mut lead.trusted_until);
                 let mut until = self.timers.at(Timer::Belief);

@@ -30,6 +30,7 @@ impl Quorum {
         let lead = Lead {
             token: epoch,
             epoch,
+            since: self.now,
             trusted_until,
             outgrown: Epoch::NONE,
             unaware: others,

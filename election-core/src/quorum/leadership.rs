@@ -36,6 +36,8 @@ pub(super) struct Lead {
     pub(super) token: Epoch,
     /// The epoch on the wire: the same, or that of the last bump.
     pub(super) epoch: Epoch,
+    /// When it began. It is only told to others.
+    pub(super) since: Timestamp,
     pub(super) trusted_until: Timestamp,
     /// The highest epoch that a peer is known to be bound to; above `epoch`, a bump is due.
     pub(super) outgrown: Epoch,

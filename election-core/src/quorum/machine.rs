@@ -250,6 +250,7 @@ impl Quorum {
     pub(super) fn tenure_of(&self, lead: &Lead) -> Option<Tenure> {
         Some(Tenure {
             term: self.term(lead.token, self.me)?,
+            since: lead.since,
             until: self.timers.at(Timer::Belief),
             stop_by: lead.trusted_until,
         })

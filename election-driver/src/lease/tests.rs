@@ -66,7 +66,7 @@ fn setup(runtime: Interrupted) -> Arc<Setup<Interrupted>> {
 fn tenure(until: u64) -> Tenure {
     let until = Timestamp::from_nanos(until);
     let term = Term { epoch: Epoch::new(7), leader: candidate().id };
-    Tenure { term, until, stop_by: until }
+    Tenure { term, since: Timestamp::ZERO, until, stop_by: until }
 }
 
 /// The renewal is published between the two readings, and has itself run out by the second.

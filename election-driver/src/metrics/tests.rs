@@ -58,8 +58,8 @@ fn a_leadership_is_counted_once_however_often_it_is_told_of() {
         assert_eq!(counted(Some(&Change::Vacant)), 1);
         assert_eq!(followed(3, None), 1, "it has not ended");
         assert_eq!(followed(4, None), 2);
-        let (until, stop_by) = (Timestamp::MAX, Timestamp::MAX);
-        let elected = Change::Elected(Tenure { term: term(5), until, stop_by });
+        let (since, until, stop_by) = (Timestamp::ZERO, Timestamp::MAX, Timestamp::MAX);
+        let elected = Change::Elected(Tenure { term: term(5), since, until, stop_by });
         assert_eq!(counted(Some(&elected)), 3);
         let reason = Loss::Expired;
         let (stop_by, successor) = (Timestamp::MAX, None);

@@ -51,7 +51,7 @@ fn reader(shared: &Shared<Still>) -> Changes {
 
 fn tenure(until: u64) -> Tenure {
     let term = Term { epoch: Epoch::new(7), leader: NodeId::new("a").unwrap() };
-    Tenure { term, until: at(until), stop_by: at(until + 2) }
+    Tenure { term, since: at(0), until: at(until), stop_by: at(until + 2) }
 }
 
 fn leading(until: u64) -> Standing {

@@ -12,6 +12,18 @@ fn trust_is_anchored_where_the_question_was_issued() {
 }
 
 #[test]
+fn a_tenure_tells_since_when_it_lasts() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.now = 3_000;
+    let Some(Change::Elected(tenure)) = hand.answer(won(7)) else { panic!("not elected") };
+    assert_eq!(tenure.since, at(3_000), "the step that made it the leader");
+    hand.run_until_asked(6_000);
+    hand.now += 300;
+    assert_eq!(hand.answer(renewed()), None);
+    assert_eq!(hand.lease.tenure(hand.time()).unwrap().since, at(3_000), "a renewal moves it not");
+}
+
+#[test]
 fn belief_ends_at_its_deadline_without_a_step() {
     let hand = Hand::leading();
     assert!(hand.lease.is_leader(at(12_499)));

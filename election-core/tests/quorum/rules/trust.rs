@@ -20,6 +20,7 @@ fn a_winner_trusts_from_its_first_offer() {
     assert_eq!(offers.count(), 3);
     let Some(Change::Elected(tenure)) = hand.accept(B, 6) else { panic!("not elected") };
     assert_eq!(tenure.term.epoch, epoch(6));
+    assert_eq!(millis(tenure.since), hand.now, "the step that made it the primary");
     assert_eq!(millis(tenure.stop_by), offered + WINDOW);
     assert_eq!(millis(tenure.until), offered + WINDOW - GRACE);
 }

@@ -6,6 +6,7 @@ use super::super::{
 };
 use crate::{Handle, Runtime, Status};
 use election_core::{Change, Epoch, Loss};
+use std::time::Duration;
 
 async fn renewed<R: Runtime>(handle: &Handle<R>) {
     let lease = handle.lease().expect("a leader");
@@ -20,8 +21,12 @@ async fn renewed<R: Runtime>(handle: &Handle<R>) {
 pub async fn elects_renews_and_fails_over<B: Backend>(database: B) {
     let (doomed, driver) = database.election("doomed", SHORT).into_parts();
     let driver = spawn::<B::Runtime, _>(driver);
-    let first = doomed.elected().await.expect("an elector").epoch();
+    let lease = doomed.elected().await.expect("an elector");
+    let (first, since) = (lease.epoch(), lease.since());
     renewed(&doomed).await;
+    assert_eq!((lease.since(), lease.age() > Duration::ZERO), (since, true));
+    assert_eq!(doomed.status().tenure.map(|tenure| tenure.since), Some(since), "since when");
+    drop(lease);
 
     let heir = database.elector("heir", SHORT);
     let followed = heir.watch().until(|status| status.leader.is_some()).await;

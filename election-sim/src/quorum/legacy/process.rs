@@ -240,7 +240,8 @@ impl Protocol for Legacy {
 
     fn tenure(&self, _: Timestamp) -> Option<Tenure> {
         let term = self.term(self.leads?, self.elector.me())?;
-        Some(Tenure { term, until: Timestamp::MAX, stop_by: Timestamp::MAX })
+        let (since, until, stop_by) = (Timestamp::ZERO, Timestamp::MAX, Timestamp::MAX);
+        Some(Tenure { term, since, until, stop_by }) // such a process says nothing of time
     }
 
     fn is_finished(&self) -> bool {
