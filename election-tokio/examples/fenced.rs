@@ -13,8 +13,10 @@
 //! Start several, and stop (SIGSTOP) the one that writes for longer than five seconds. Another goes
 //! on, and the stopped one's open transaction is refused when it wakes up.
 
-use election_tokio::{Election, Lease, PgStore};
-use sqlx::{PgPool, Postgres, Transaction};
+use election_tokio::{
+    Election, Lease, PgStore,
+    sqlx::{self, PgPool, Postgres, Transaction},
+};
 use std::{
     error::Error,
     sync::atomic::{AtomicU32, Ordering},

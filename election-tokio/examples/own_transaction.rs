@@ -11,9 +11,9 @@
 
 use election_tokio::{
     SqliteStore,
-    core::{Candidate, Incarnation, Namespace, NodeId, lease::Candidacy, lease::Registration},
+    core::{Candidate, Incarnation, Namespace, NodeId, lease::Candidacy, lease::Registration, uuid},
+    sqlx::{self, SqlitePool},
 };
-use sqlx::SqlitePool;
 use std::{error::Error, time::Duration};
 
 type Failed = Box<dyn Error + Send + Sync>;
