@@ -11,7 +11,9 @@
 
 use election_tokio::{
     SqliteStore,
-    core::{Candidate, Incarnation, Namespace, NodeId, lease::Candidacy, lease::Registration, uuid},
+    core::{
+        Candidate, Incarnation, Namespace, NodeId, lease::Candidacy, lease::Registration, uuid,
+    },
     sqlx::{self, SqlitePool},
 };
 use std::{error::Error, time::Duration};
