@@ -231,7 +231,9 @@ struct Out {
 impl StaysOut {
     fn learn(&mut self, moment: &Moment<'_>) {
         let vacant = match moment.learnt() {
-            Some((asked, Answer::Released)) => matches!(asked.query, Query::Resign { .. }),
+            Some((Asked { query: Query::Resign { .. }, .. }, Answer::Released | Answer::Gone)) => {
+                true
+            }
             Some((_, Answer::Seen(row))) => {
                 let own = row.holder.as_ref().is_some_and(|holder| holder.candidate == me());
                 let confirmed = self.out.as_ref().is_some_and(|out| out.since.is_some());

@@ -60,21 +60,24 @@ fn the_hard_stop_is_never_later_than_the_trust_deadline() {
 
 #[test]
 fn who_resigned_stays_out_and_polls_by_reading() {
-    let mut hand = Hand::leading();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
-    hand.now = 2_000;
-    hand.answer(Answer::Released);
-    // The others get time to take the row.
-    assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
-    assert!(hand.now >= 2_100);
-    hand.answer(Answer::Seen(vacant(7)));
-    hand.event(Event::Wake); // its own resignation, notified
-    assert_eq!(hand.run_until_asked(6_999), &Query::Observe);
-    hand.answer(Answer::Seen(vacant(7)));
-    // One interval after the confirmed release, the candidate campaigns like any other.
-    assert!(matches!(hand.run_until_asked(7_100), Query::Attempt { .. }));
-    assert!(hand.now >= 7_000);
+    // A term that is gone holds as little as one that was released.
+    for confirmed in [Answer::Released, Answer::Gone] {
+        let mut hand = Hand::leading();
+        hand.input(Input::Resign);
+        hand.input(Input::Stopped(epoch(7)));
+        hand.now = 2_000;
+        hand.answer(confirmed);
+        // The others get time to take the row.
+        assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
+        assert!(hand.now >= 2_100);
+        hand.answer(Answer::Seen(vacant(7)));
+        hand.event(Event::Wake); // its own resignation, notified
+        assert_eq!(hand.run_until_asked(6_999), &Query::Observe);
+        hand.answer(Answer::Seen(vacant(7)));
+        // One interval after the confirmed release, the candidate campaigns like any other.
+        assert!(matches!(hand.run_until_asked(7_100), Query::Attempt { .. }));
+        assert!(hand.now >= 7_000);
+    }
 }
 
 #[test]
