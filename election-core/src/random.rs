@@ -77,7 +77,7 @@ pub(crate) const fn hashed(mut z: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_core::RngCore as _;
+    use rand_core::Rng as _;
 
     #[test]
     fn agrees_with_rand_pcg() {

@@ -56,10 +56,9 @@ impl<T: Copy + Default> Memo<T> {
     fn grow(&mut self) {
         let doubled =
             vec![Slot { key: EMPTY, to: T::default() }; (self.slots.len() * 2).max(1 << 10)];
-        for slot in std::mem::replace(&mut self.slots, doubled) {
-            if slot.key != EMPTY
-                && let Some(place) = place(&self.slots, slot.key)
-            {
+        let old = std::mem::replace(&mut self.slots, doubled);
+        for slot in old.into_iter().filter(|slot| slot.key != EMPTY) {
+            if let Some(place) = place(&self.slots, slot.key) {
                 self.slots[place] = slot;
             }
         }

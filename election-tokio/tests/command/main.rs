@@ -14,6 +14,7 @@ mod certificates;
 mod check;
 mod clock;
 mod cluster;
+mod completions;
 mod control;
 mod crowd;
 mod database;

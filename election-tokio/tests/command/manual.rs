@@ -1,57 +1,7 @@
-//! What shells and `man` know of the command.
+//! What `man` knows of the command.
 
 use super::world::World;
 use std::{fs, process::Command};
-
-/// What bash offers behind these words, the last of which is not complete.
-fn offered(world: &World, script: &str, words: &[&str]) -> Vec<String> {
-    let ask = format!(
-        "source {script} || exit 1; complete -p election >&2 || exit 2; \
-         COMP_WORDS=({}); COMP_CWORD={}; _election election '{}' '{}'; \
-         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-        words.join(" "),
-        words.len() - 1,
-        words[words.len() - 1],
-        words[words.len() - 2],
-    );
-    let output = world.output(Command::new("bash").args(["--norc", "-c", &ask]));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("-F _election"), "{output:?}");
-    String::from_utf8_lossy(&output.stdout).split_whitespace().map(str::to_owned).collect()
-}
-
-#[test]
-fn bash_completes_the_words_of_the_command() {
-    let world = World::new();
-    let script = world.output(&mut world.bare(&["completions", "bash"]));
-    assert!(script.status.success() && script.stderr.is_empty(), "{script:?}");
-    let path = world.path().join("election.bash");
-    fs::write(&path, &script.stdout).expect("a file of our own");
-    let path = path.to_str().expect("UTF-8");
-    assert_eq!(offered(&world, path, &["election", "re"]), ["resign", "resume"]);
-    let options = offered(&world, path, &["election", "run", "--on-l"]);
-    assert!(options.contains(&"--on-lost".to_owned()), "{options:?}");
-    assert_eq!(offered(&world, path, &["election", "cluster", "in"]), ["init"]);
-    // What the command says only to itself.
-    for hidden in [&["election", "__"][..], &["election", "run", "--with-p"]] {
-        let offered = offered(&world, path, hidden);
-        assert!(offered.is_empty(), "{hidden:?}: {offered:?}");
-    }
-}
-
-#[test]
-fn every_shell_has_a_script() {
-    let world = World::new();
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let output = world.output(&mut world.bare(&["completions", shell]));
-        let script = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && script.contains("min-epoch"), "{shell}: {script}");
-        assert!(!script.contains("__guard"), "{shell}: {script}");
-    }
-    let output = world.output(&mut world.bare(&["completions", "tcsh"]));
-    assert_eq!(output.status.code(), Some(125), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("zsh"), "{output:?}");
-}
 
 /// As `man` would show them.
 #[test]

@@ -150,7 +150,7 @@ fn has_data(report: &Report) -> bool {
 fn table(header: &[&str], report: &Report) -> Table {
     let mut table = Table::new();
     table
-        .load_preset(presets::NOTHING)
+        .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(WIDTH)
         .set_header(header.iter().copied());

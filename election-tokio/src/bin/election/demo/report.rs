@@ -47,7 +47,7 @@ pub(super) fn report(failovers: &[Failover]) -> String {
     let left = format!("{keeps_out} left");
     let mut table = Table::new();
     table
-        .load_preset(presets::NOTHING)
+        .load_style(presets::NOTHING)
         .set_header(["#", "killed", "epoch", &left, "took", "beyond"]);
     for (number, failover) in (1..).zip(failovers) {
         table.add_row([

@@ -37,7 +37,7 @@ pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
         return Ok(Exit::OK);
     }
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(["", "NODE", "LABEL", "LISTING LEFT"]);
+    table.load_style(presets::NOTHING).set_header(["", "NODE", "LABEL", "LISTING LEFT"]);
     for each in &candidates {
         let mark = if leads(each) { "*" } else { "" };
         let label = each.label.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -68,7 +68,7 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
         return Ok(Exit::OK);
     }
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header([
+    table.load_style(presets::NOTHING).set_header([
         "ELECTION",
         "LEADER",
         "LABEL",
