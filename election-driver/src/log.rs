@@ -17,6 +17,7 @@
 //! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
 //! | `following` | info | another process leads; in a quorum once more when its address is known | `leader`, `epoch`, and `address` if it is known |
 //! | `vacant` | info | nobody leads | |
+//! | `promoted` | info | nobody leads, and nobody can before every lease has ended that an earlier server of the database can have granted | `opens_in_ms` |
 //! | `alert` | warn | an operator has to fix something, or may have to know it | `alert`, the name of an [`Alert`](election_core::Alert) |
 //! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
 //! | `outage_lasts` | warn | the database still does not answer; after 2, 6, 14 and 30 minutes, then every hour | the same |
@@ -78,6 +79,16 @@ pub(crate) fn span(registration: &Registration) -> Span {
     let Registration { namespace, candidate, .. } = registration;
     // At the highest level, so that no filter removes these names from the events inside.
     tracing::error_span!("election", election = %namespace, node = %candidate.id)
+}
+
+/// Why nobody is elected behind a failover of the database, and for how long still.
+#[must_use]
+pub fn promoted(left: Duration) -> String {
+    format!(
+        "the database server was promoted, and every lease has to end first that the server before it \
+         may have granted, in about {}",
+        HumanDuration(left)
+    )
 }
 
 /// Says why waiting to lead may never end.
@@ -149,6 +160,8 @@ pub(crate) struct Log {
     deaf: Option<Deafness>,
     /// Whether the database has ever answered.
     reached: bool,
+    /// It was said that nobody can be elected before leases of an earlier server have ended.
+    promoted: bool,
     /// When the database last failed to answer.
     failed_at: Option<Timestamp>,
 }
@@ -179,6 +192,7 @@ impl Log {
             unlisted: None,
             deaf: None,
             reached: false,
+            promoted: false,
             failed_at: None,
         }
     }
@@ -194,6 +208,13 @@ impl Log {
             self.let_go(epoch, lease.kept());
         }
         self.unreleased = unreleased;
+        let opens_at = lease.opens_at();
+        if let Some(at) = opens_at.filter(|_| !self.promoted) {
+            let left = at.since(now);
+            let opens_in_ms = millis(left);
+            info!(event = "promoted", opens_in_ms, "nobody can be elected yet: {}", promoted(left));
+        }
+        self.promoted = opens_at.is_some();
     }
 
     fn changed(&mut self, now: Timestamp, change: &Change) {

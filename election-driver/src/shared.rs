@@ -30,6 +30,11 @@ pub struct Status {
     /// This does not cover the list of candidates: a process that cannot be listed can lead all the same, and
     /// logs `unlisted`.
     pub error: Option<Arc<StoreError>>,
+    /// Behind a failover of the database: when every lease must have ended that the server before can
+    /// have granted. Nobody is elected before. It is told once, and may have passed: compare it with the
+    /// clock ([`now`](crate::now)). `None` if a leader is known, if nothing of that kind is waited for,
+    /// and in a quorum.
+    pub opens_at: Option<Timestamp>,
     /// The database has answered at least once; in a quorum, this node has found out at least once who
     /// leads, or that nobody does.
     pub reached: bool,
@@ -65,6 +70,7 @@ pub(crate) struct Standing {
     pub(crate) tenure: Option<Tenure>,
     pub(crate) followed: Option<(Term, Option<Label>)>,
     pub(crate) elected_ms: Option<i64>,
+    pub(crate) opens_at: Option<Timestamp>,
     pub(crate) unreleased: bool,
 }
 
@@ -74,6 +80,7 @@ impl From<&lease::Lease> for Standing {
             tenure: lease.tenure(Timestamp::ZERO),
             followed: lease.followed(),
             elected_ms: lease.followed_since(),
+            opens_at: lease.opens_at(),
             unreleased: lease.unreleased().is_some(),
         }
     }
@@ -85,6 +92,7 @@ impl From<&Quorum> for Standing {
             tenure: node.tenure(Timestamp::ZERO),
             followed: node.followed(),
             elected_ms: None,
+            opens_at: None,
             unreleased: node.draining().is_some(),
         }
     }
@@ -200,7 +208,7 @@ impl<R: Runtime> Shared<R> {
 
     /// Publishes the results of a step.
     pub(crate) fn publish(&self, standing: impl Into<Standing>, change: Option<Change>) {
-        let Standing { tenure, followed, elected_ms, unreleased } = standing.into();
+        let Standing { tenure, followed, elected_ms, opens_at, unreleased } = standing.into();
         if tenure.is_none() {
             self.until.store(0, Ordering::Release); // before anybody is told
         }
@@ -221,11 +229,13 @@ impl<R: Runtime> Shared<R> {
             let status = &mut state.status;
             let same = status.tenure == tenure
                 && status.leader == leader
+                && status.opens_at == opens_at
                 && status.unreleased == unreleased;
             if same && change.is_none() {
                 return;
             }
             (status.tenure, status.leader, status.unreleased) = (tenure, leader, unreleased);
+            status.opens_at = opens_at;
             state.version += 1;
             state.told |= change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_)));
             (ended, change.is_some().then(|| mem::take(&mut state.subscribers)))
@@ -341,6 +351,7 @@ impl<R: Runtime> Shared<R> {
             });
             state.status.tenure = None;
             state.status.leader = None;
+            state.status.opens_at = None;
             state.status.listening = false;
             state.status.closed = true;
             state.version += 1;

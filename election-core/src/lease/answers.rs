@@ -191,8 +191,12 @@ impl Lease {
         row: Row,
     ) -> Option<Change> {
         self.learn(row.epoch);
-        self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, &self.config));
         let own = row.live_holder().is_some_and(|holder| holder.candidate == self.candidate);
+        if self.is_outdated(&row) {
+            self.outdated_seen(asked, unresolved, own, row.epoch);
+            return None;
+        }
+        self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, &self.config));
         let change = match self.leadership {
             Leadership::Leading(_) => self.seen_while_leading(own, &row),
             Leadership::Draining { epoch, ref mut release } => {
@@ -221,12 +225,38 @@ impl Lease {
         change
     }
 
+    /// Whether a row is older than what this process knows.
+    fn is_outdated(&self, row: &Row) -> bool {
+        self.leadership.epoch().is_some_and(|led| row.epoch < led)
+            || self.view.as_ref().is_some_and(|view| view.outdates(row, self.now, &self.config))
+    }
+
+    /// A row that is older than what this process knows changes nothing, and tells nothing of an attempt
+    /// with unknown outcome. But an own term in it may still have to be released, if the database has
+    /// forgotten the newer ones.
+    fn outdated_seen(
+        &mut self,
+        asked: Timestamp,
+        unresolved: Option<Timestamp>,
+        own: bool,
+        epoch: Epoch,
+    ) {
+        self.polls.read_back = unresolved;
+        if self.leadership.lead().is_some() {
+            return self.plan_no_poll(asked);
+        }
+        if own && self.leadership == Leadership::None {
+            self.vacate(epoch);
+        }
+        self.plan_poll_after_outdated(asked);
+    }
+
     /// A leader that looks because something was written learns early what its next renewal would
-    /// tell it. A row with an older epoch than its own is a stale reading and tells nothing.
+    /// tell it.
     fn seen_while_leading(&mut self, own: bool, row: &Row) -> Option<Change> {
         let epoch = self.leadership.epoch()?;
-        if row.epoch < epoch || (row.epoch == epoch && own) {
-            return if row.resign_requested && row.epoch == epoch {
+        if row.epoch == epoch && own {
+            return if row.resign_requested {
                 self.end_belief(Loss::ResignRequested, None)
             } else {
                 None

@@ -149,8 +149,14 @@ impl Candidacy {
     /// of the database outlasts all that an earlier one can have granted.
     #[must_use]
     pub fn is_proof(&self, row: &Row) -> bool {
+        self.proof_in(row).is_zero()
+    }
+
+    /// How long it still is before a row [says anything](Self::is_proof) of who leads.
+    #[must_use]
+    pub fn proof_in(&self, row: &Row) -> Duration {
         let lost = row.ttl.max(self.expiry).saturating_add(self.clock_step);
-        row.server.outlasts_in(lost).is_zero()
+        row.server.outlasts_in(lost)
     }
 
     /// Begins to stand for election: list this process, take the lease if it is vacant or expired,

@@ -111,6 +111,16 @@ impl Lease {
         self.view.as_ref()?.row.elected_ms
     }
 
+    /// Behind a failover of the database: when every lease must have ended that an earlier history can
+    /// have granted. Nobody is elected before. `None` if a leader is known, or if nothing of that kind
+    /// is waited for any more.
+    #[must_use]
+    pub fn opens_at(&self) -> Option<Timestamp> {
+        let vacant = |view: &&View| view.row.live_holder().is_none();
+        let view = self.view.as_ref().filter(vacant)?;
+        (self.now < view.opens_at && self.leadership.lead().is_none()).then_some(view.opens_at)
+    }
+
     /// The epoch whose leader work was told to stop but has not been reported stopped.
     #[must_use]
     pub fn draining(&self) -> Option<Epoch> {

@@ -66,6 +66,11 @@
 //!   ([`clock_step`](Config::clock_step)). The database then keeps it for so much longer than the ttl,
 //!   and everybody takes it over by the rule before: by its own clock, and only if the row is exactly
 //!   as it was seen. Trust is not longer for it.
+//! * **An older epoch is old news.** One server of a cluster may lag behind another. So a row with an
+//!   older epoch than one that this process leads or has seen changes nothing and is told to nobody,
+//!   until the newer lease has ended on this process's clock (or, if it was given back, would have). A
+//!   database that has still forgotten it by then is believed, and at once if it tells another history.
+//!   An own term in such a row is released all the same.
 //! * **A promoted replica may have lost the newest win, or renewals** ([`Server`]). An attempt there
 //!   wins only after its history has been known for a whole lease, the row's or the attempt's own if
 //!   that is longer, and for [`clock_step`](Config::clock_step) more. So does a renewal of a holder

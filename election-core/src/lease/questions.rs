@@ -183,6 +183,16 @@ impl Lease {
         self.timers.advance(Timer::Poll, at);
     }
 
+    /// Plans the next look at the row after one that is older than what this process knows, until that
+    /// no longer counts.
+    pub(super) fn plan_poll_after_outdated(&mut self, asked: Timestamp) {
+        let mut turn = self.next_turn(asked);
+        if let Some(view) = &self.view {
+            turn = turn.min(view.counts_until(&self.config).max(self.now));
+        }
+        self.polls.plan(&mut self.timers, asked, turn);
+    }
+
     /// When the holder will just have renewed a lease that allows for steps of the database's clock.
     /// Whoever takes it over counts from when it has seen the last renewal, so followers look when one
     /// is new. Nothing else depends on it.

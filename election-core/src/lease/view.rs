@@ -65,6 +65,20 @@ impl View {
         news
     }
 
+    /// Whether this row is from before the one in view, because it has an older epoch. In another
+    /// history, or after a while, the database has lost the newer one for good.
+    pub(super) fn outdates(&self, row: &Row, now: Timestamp, config: &Config) -> bool {
+        row.epoch < self.row.epoch
+            && row.server.history == self.row.server.history
+            && now < self.counts_until(config)
+    }
+
+    /// Until when a row with an older epoch does not count: until the lease in view ends or, if it has
+    /// been given back, could have.
+    pub(super) fn counts_until(&self, config: &Config) -> Timestamp {
+        self.row.live_holder().map_or_else(|| self.silent_at(config), |_| self.ends_at)
+    }
+
     /// Whether to attempt at `now`: because that can be expected to win, or to record since when the
     /// history of the database is known.
     pub(super) fn invites(&self, now: Timestamp) -> bool {

@@ -9,6 +9,7 @@ mod handover;
 mod least;
 mod leftovers;
 mod release;
+mod stale;
 mod trust;
 mod unknown;
 mod wakes;

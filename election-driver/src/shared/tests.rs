@@ -55,11 +55,11 @@ fn tenure(until: u64) -> Tenure {
 }
 
 fn leading(until: u64) -> Standing {
-    Standing { tenure: Some(tenure(until)), followed: None, unreleased: false, elected_ms: None }
+    Standing { tenure: Some(tenure(until)), ..nobody() }
 }
 
 fn nobody() -> Standing {
-    Standing { tenure: None, followed: None, unreleased: false, elected_ms: None }
+    Standing { tenure: None, followed: None, unreleased: false, elected_ms: None, opens_at: None }
 }
 
 fn lost() -> Change {

@@ -6,7 +6,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Schema, Statements, Tables, Value},
 };
-use std::future::Future;
+use std::{borrow::Cow, future::Future};
 
 /// Device and inode number of the files beside a database, if it has such files.
 pub(super) type Companions = [Option<(u64, u64)>; 2];
@@ -17,6 +17,10 @@ pub(super) const OVER: &str = "the transaction is over, although nobody has comm
                                back here: an error has ended it, or a statement that commits by \
                                itself (COMMIT, on MySQL also CREATE TABLE and the like); what comes \
                                next would be committed at once; roll back, and begin another";
+
+/// Why a server may say nothing.
+pub(super) const SILENT: &str = "the server has not answered in time; check the network, and that the server \
+                                 is neither stopped nor overloaded";
 
 /// Whom the locks of a session hold up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,13 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The tables that they need.
     fn schema(&self, tables: &Tables) -> Schema {
         Schema::new(Self::DIALECT, tables)
+    }
+
+    /// Asks whether the server is a replica, whose rows may be old: one row of one integer, 1 if it is.
+    /// `None` if there are no such servers.
+    fn replica(statements: &Statements) -> Option<&'static str> {
+        let _ = statements;
+        None
     }
 
     /// Whether a call may reuse a connection that another call gave up midway: the earlier
@@ -132,6 +143,11 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The host in use answers nothing more: the next connection is tried elsewhere first, if there
     /// are several hosts.
     fn move_on(&self) {}
+
+    /// Why a server that was connected to may not have answered in time, and what to do.
+    fn silence(&self) -> Cow<'static, str> {
+        SILENT.into()
+    }
 
     /// Why none of several hosts could be used when they were last tried.
     fn failed(&self) -> Option<StoreError> {

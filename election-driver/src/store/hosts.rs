@@ -40,18 +40,19 @@ impl Target {
     const KEY: &'static str = "target_session_attrs";
 
     fn of(value: &str) -> Result<Self, StoreError> {
-        let known = match value {
+        let key = Self::KEY;
+        let why = match value {
             "any" => return Ok(Self::Any),
             "read-write" => return Ok(Self::ReadWrite),
             "primary" => return Ok(Self::Primary),
-            "read-only" | "standby" | "prefer-standby" => value,
-            _ => "of this name",
+            "read-only" | "standby" | "prefer-standby" => format!(
+                "there is no election on a host that is asked for with {key}={value}, since nobody can \
+                 lead where nobody can write"
+            ),
+            _ => format!("{key} has a value that there is not"),
         };
         Err(wrong(&format!(
-            "there is no election on a host that is asked for with {}={known}, since nobody can lead \
-             where nobody can write; write read-write (the default with several hosts), primary, or \
-             any to only look on",
-            Self::KEY
+            "{why}; write read-write (the default with several hosts), primary, or any to only look on"
         )))
     }
 }
@@ -103,12 +104,20 @@ impl<'a> Parts<'a> {
         Some(Self { scheme, who, hosts, path, query })
     }
 
-    /// The same URL with one host.
+    /// The same URL with one host. Where the parameters name it, a URL with a user has to have another
+    /// one all the same.
     fn with(&self, host: &str, query: Option<&str>) -> String {
         let Self { scheme, who, path, .. } = self;
+        let host = if host.is_empty() && who.is_some() { "localhost" } else { host };
         let (who, at) = who.map_or(("", ""), |who| (who, "@"));
         let (mark, query) = query.map_or(("", ""), |query| ("?", query));
         format!("{scheme}://{who}{at}{host}{path}{mark}{query}")
+    }
+
+    /// Whether it has a user, and no host behind that.
+    #[cfg(feature = "postgres")]
+    fn lacks_host(&self) -> bool {
+        self.hosts.is_empty() && self.who.is_some()
     }
 
     /// Whether several hosts are meant, with a user before each of them too.
@@ -234,7 +243,9 @@ pub(super) fn of_postgres(url: &str) -> Result<Hosts, StoreError> {
             let query = query(None);
             parts.list()?.iter().map(|host| parts.with(host, query.as_deref())).collect()
         }
-        None if target.is_none() => return Ok(single(None)),
+        None if target.is_none() && !(parts.lacks_host() && last("host").is_some()) => {
+            return Ok(single(None));
+        }
         None => vec![parts.with(parts.hosts, query(None).as_deref())],
     };
     Ok(Hosts { urls, target })

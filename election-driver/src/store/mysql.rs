@@ -19,7 +19,7 @@ use super::{
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Tables, Value},
+    sql::{Call, Dialect, Statements, Tables, Value},
 };
 use errors::explain;
 use session::Named;
@@ -146,8 +146,8 @@ impl MySqlStore {
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
         let listed = hosts::of_mysql(url)?;
-        let options = listed.urls.iter().map(|url| transport::mysql(url).map(prepared));
-        let options = options.collect::<Result<Vec<_>, _>>()?;
+        let options = transport::mysql_of_all(&listed.urls)?;
+        let options = options.into_iter().map(prepared).collect();
         let hosts = Choice::of(options, named).ok_or_else(hosts::none)?;
         Ok(Self::of_hosts(hosts, &Tables::default()))
     }
@@ -202,6 +202,11 @@ impl Client for MySqlServer {
     const DIALECT: Dialect = Dialect::MySql;
     /// One more than elsewhere: nobody listens, and these sessions may outlast the wait for them.
     const SESSIONS: usize = 3;
+
+    /// There, too, a replica is as a rule set to read only.
+    fn replica(_: &Statements) -> Option<&'static str> {
+        Some("SELECT CAST(@@GLOBAL.read_only <> 0 AS SIGNED)")
+    }
 
     async fn begin_migration(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
         session::lock_making(connection, self.timeouts).await

@@ -10,6 +10,7 @@ mod primary;
 mod room;
 mod schemas;
 mod session;
+mod standbys;
 
 use super::{
     Pause,
@@ -37,7 +38,11 @@ use sqlx::{
     ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
-use std::sync::{Arc, atomic::AtomicBool};
+use standbys::Standbys;
+use std::{
+    borrow::Cow,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -148,6 +153,7 @@ pub struct PgServer {
     idle: OwnIdle,
     timeouts: Timeouts,
     room: Room,
+    standbys: Standbys,
     /// Whether the server does not know all options of a session: one before PostgreSQL 14.
     old: Arc<AtomicBool>,
     /// Whether the warnings have been logged.
@@ -168,6 +174,11 @@ impl Client for PgServer {
 
     fn schema(&self, tables: &Tables) -> Schema {
         Schema::of_flavor(self.flavor, tables)
+    }
+
+    fn replica(statements: &Statements) -> Option<&'static str> {
+        let is_cluster = statements.flavor().is_some_and(Flavor::is_cluster);
+        (!is_cluster).then_some("SELECT pg_catalog.pg_is_in_recovery()::int::bigint")
     }
 
     /// Any user who can connect can hold this lock; a process that waits for it says so.
@@ -279,6 +290,10 @@ impl Client for PgServer {
         self.hosts.move_on();
     }
 
+    fn silence(&self) -> Cow<'static, str> {
+        self.standbys.silence()
+    }
+
     fn failed(&self) -> Option<StoreError> {
         self.hosts.failed()
     }
@@ -289,7 +304,9 @@ impl Client for PgServer {
         session: &Option<Backend>,
     ) -> Result<(), StoreError> {
         let Some(backend) = session else { return Ok(()) };
-        backend.end(connection).await
+        let waited_for = backend.end(connection).await?;
+        self.standbys.met(waited_for.as_deref());
+        Ok(())
     }
 
     fn can_be_ended(session: &Option<Backend>) -> bool {
@@ -414,7 +431,7 @@ impl Client for PgServer {
 
     sqlx_calls!(
         PgConnection,
-        text: |text: &std::borrow::Cow<'_, str>| text.clone().into_owned(),
+        text: |text: &Cow<'_, str>| text.clone().into_owned(),
         column: column,
         explain: explain,
         id: |_| 0,

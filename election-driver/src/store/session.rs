@@ -1,7 +1,7 @@
 //! The operations on one connection: the store's own, or one that the caller supplies.
 
 use super::client::{Client, Reach};
-use crate::StoreError;
+use crate::{StoreError, log::promoted};
 use election_core::{
     Epoch, Namespace,
     lease::{Answer, Candidacy, Failure, Query, Registration, Round, Row},
@@ -71,9 +71,10 @@ impl<C: Client> Session<'_, C> {
         let registration = who.registration().clone();
         let row = self.round(&registration, who.elect()).await?;
         if row.live_holder().is_none() {
-            if !who.is_proof(&row) {
-                let context = "the server was promoted and may not know who leads: nobody is elected \
-                               before a whole lease has passed since it was first asked; try again";
+            let proof_in = who.proof_in(&row);
+            if !proof_in.is_zero() {
+                let context =
+                    format!("nobody can be elected yet: {}; try again then", promoted(proof_in));
                 return Err(StoreError::new(Failure::Conflict, context));
             }
             let context = "the leader changes too fast to be determined, or the transaction sees \
@@ -89,6 +90,13 @@ impl<C: Client> Session<'_, C> {
             Some(columns) => self.statements.decode_row(columns).map_err(not_ours),
             None => Ok(Row::vacant()),
         }
+    }
+
+    pub(super) async fn is_replica(&mut self) -> Result<bool, StoreError> {
+        let Some(sql) = C::replica(self.statements) else { return Ok(false) };
+        let call = Call { sql, params: Vec::new(), returns_rows: true };
+        let rows = C::fetch(self.connection, &call).await?;
+        Ok(matches!(rows.first().and_then(|row| row.first()), Some(Value::Integer(1))))
     }
 
     pub(super) async fn list_candidates(

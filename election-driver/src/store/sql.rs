@@ -140,16 +140,22 @@ impl<C: Client> SqlStore<C> {
     /// Handles tables that somebody dropped or changed while the table with their version stayed.
     async fn are_there(&mut self) -> Result<(), StoreError> {
         let any = Namespace::default();
-        let read = match self.election(&any).await {
-            Ok(_) => self.list_candidates(&any).await.map(|_| ()),
-            Err(error) => Err(error),
+        // The second statement also reads what tells a promoted server's history.
+        let read = async {
+            self.election(&any).await?;
+            self.list_candidates(&any).await?;
+            self.leader(&any).await.map(|_| ())
         };
+        let read = read.await;
         match read {
             Err(error) if C::misses_table(&error) => {
-                let context = "a table is missing, although the table of versions says that all \
-                               exist; drop that table too (`election_schema` by default), and \
-                               create all anew";
-                Err(StoreError::new(Failure::Fatal, context).in_context(&self.client.place()))
+                let context = "a table is missing, although the table of versions \
+                               (`election_schema` by default) says that all exist; make the one that \
+                               the server names with its statement (`election schema` prints it), or \
+                               drop all, the table of versions too, and create them anew";
+                let place = self.client.place();
+                let fatal = StoreError { kind: Failure::Fatal, context: context.into(), ..error };
+                Err(fatal.in_context(&place))
             }
             Err(error) if C::misses_column(&error) => {
                 let context = "a column is missing, although the table of versions says that all \
@@ -204,6 +210,15 @@ impl<C: Client> SqlStore<C> {
         namespace: &Namespace,
     ) -> Result<Option<ElectionRow>, StoreError> {
         on_own_connection!(self.election(namespace))
+    }
+
+    /// Whether the server is a replica, whose rows may be old: on PostgreSQL one in recovery, on MySQL
+    /// and MariaDB one with `read_only` on. Ask before you read, on the same store.
+    ///
+    /// # Errors
+    /// If the server does not say.
+    pub async fn is_replica(&mut self) -> Result<bool, StoreError> {
+        on_own_connection!(self.is_replica())
     }
 
     /// Puts a candidate on the list or keeps it there; `heartbeat` does the same.
@@ -319,7 +334,10 @@ impl<C: Client> SqlStore<C> {
             let failed = self.client.failed().filter(|_| !self.link.is_open());
             let error = match failed {
                 Some(failed) => failed.with_source(Connecting),
-                None => silent(self.link.is_open()),
+                None if self.link.is_open() => {
+                    StoreError::new(Failure::Ambiguous, self.client.silence())
+                }
+                None => unreached(),
             };
             return Err(error.in_context(&self.client.place()));
         };
@@ -330,12 +348,7 @@ impl<C: Client> SqlStore<C> {
     }
 }
 
-fn silent(connected: bool) -> StoreError {
-    if connected {
-        let context = "the server has not answered in time; check the network, and that the server \
-                       is neither stopped nor overloaded";
-        return StoreError::new(Failure::Ambiguous, context);
-    }
+fn unreached() -> StoreError {
     let context = "the server does not answer: no connection could be opened in time; check host, \
                    port and firewall, and that the server is neither stopped nor overloaded";
     StoreError::new(Failure::Transient, context).with_source(Connecting)

@@ -18,7 +18,7 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 #[cfg(feature = "postgres")]
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{fmt, net::IpAddr, path::Path, str::FromStr as _};
-use url::Url;
+use url::{ParseError, Url};
 
 /// A server, and how the connection to it is protected, according to the options. Displayed, it is
 /// a phrase for logs.
@@ -155,21 +155,31 @@ fn cannot_encrypt(off: &str) -> StoreError {
     StoreError::new(Failure::Fatal, context)
 }
 
+/// Warns of the parameters of a URL that are left out. All hosts of a list have the same.
+fn warn_of_unknown(url: &str, names: &[&str]) {
+    let Ok(url) = Url::parse(url) else { return };
+    for (key, _) in url.query_pairs().filter(|(key, _)| !is_known(key, names)) {
+        tracing::warn!(parameter = ?key, "the URL has an unknown parameter, which is ignored");
+    }
+}
+
+fn is_known(key: &str, names: &[&str]) -> bool {
+    names.iter().any(|name| *name == key || name.ends_with('[') && key.starts_with(name))
+}
+
 /// Parses a URL, and refuses what sqlx would read in a way that nobody meant.
 ///
 /// Parameters that sqlx does not know are left out: sqlx would write their values into the log, and
 /// a password may be among them. A known name that ends with `[` is any that begins so.
 fn checked(url: &str, names: &[&str]) -> Result<Url, StoreError> {
-    let known = |key: &str| {
-        names.iter().any(|name| *name == key || name.ends_with('[') && key.starts_with(name))
-    };
+    let known = |key: &str| is_known(key, names);
     // A special character in a password ends it there, and the rest passes for a port or a path.
     let special = url.rsplit_once('@').is_some_and(|(user, _)| {
         user.split_once("://").is_some_and(|(_, user)| user.contains(['#', '/', '?', '@']))
     });
     let mut url = Url::parse(url).map_err(|error| {
-        let context = if special { UNENCODED } else { "the URL is not valid" };
-        StoreError::new(Failure::Fatal, context).with_source(error)
+        let why = if special { UNENCODED.to_owned() } else { not_a_url(error) };
+        StoreError::new(Failure::Fatal, why)
     })?;
     let mut parameters: Vec<_> = url.query_pairs().into_owned().collect();
     // The value of a known one may hold it. What else stands before it is a part of a password.
@@ -189,13 +199,7 @@ fn checked(url: &str, names: &[&str]) -> Result<Url, StoreError> {
         );
         return Err(StoreError::new(Failure::Fatal, context));
     }
-    parameters.retain(|(key, _)| {
-        let known = known(key);
-        if !known {
-            tracing::warn!(parameter = ?key, "the URL has an unknown parameter, which is ignored");
-        }
-        known
-    });
+    parameters.retain(|(key, _)| known(key));
     let query = url.query().is_some_and(|query| !query.is_empty());
     if query {
         url.query_pairs_mut().clear().extend_pairs(parameters);
@@ -206,6 +210,26 @@ fn checked(url: &str, names: &[&str]) -> Result<Url, StoreError> {
 const UNENCODED: &str = "the URL is not valid; write special characters in user, password and \
                          database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as \
                          %3F)";
+
+/// What to write, in words for those who do not know the parser.
+fn not_a_url(error: ParseError) -> String {
+    let why = match error {
+        ParseError::EmptyHost => {
+            "it names no host; write one, as in SCHEME://USER@HOST/DATABASE, or localhost for this \
+             machine (for a socket of PostgreSQL, SCHEME://USER@localhost/DATABASE?host=DIRECTORY)"
+        }
+        ParseError::InvalidPort => "behind the host and its colon stands no number from 0 to 65535",
+        ParseError::IdnaError
+        | ParseError::InvalidIpv4Address
+        | ParseError::InvalidIpv6Address
+        | ParseError::InvalidDomainCharacter => {
+            "the host is neither a name nor an address; an IPv6 address stands in brackets, like \
+             [2001:db8::1]"
+        }
+        _ => "it is not of the form SCHEME://USER:PASSWORD@HOST:PORT/DATABASE",
+    };
+    format!("the URL is not valid: {why}")
+}
 
 /// sqlx wraps its own error in another of the same kind.
 fn not_understood(error: sqlx::Error) -> StoreError {
@@ -248,32 +272,67 @@ pub(super) fn address(transport: Transport) -> String {
     }
 }
 
+#[cfg(feature = "postgres")]
+const OF_POSTGRES: [&str; 19] = [
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "statement-cache-capacity",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+    "options[",
+];
+#[cfg(feature = "mysql")]
+const OF_MYSQL: [&str; 14] = [
+    "sslmode",
+    "ssl-mode",
+    "sslca",
+    "ssl-ca",
+    "charset",
+    "collation",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "statement-cache-capacity",
+    "socket",
+    "timezone",
+    "time-zone",
+];
+
+/// The settings of `postgres://` URLs, one for each host of a list.
+#[cfg(feature = "postgres")]
+pub(super) fn postgres_of_all(urls: &[String]) -> Result<Vec<PgConnectOptions>, StoreError> {
+    let options = urls.iter().map(|url| postgres(url)).collect::<Result<Vec<_>, _>>()?;
+    urls.iter().take(1).for_each(|url| warn_of_unknown(url, &OF_POSTGRES));
+    Ok(options)
+}
+
+/// The settings of `mysql://` URLs, one for each host of a list.
+#[cfg(feature = "mysql")]
+pub(super) fn mysql_of_all(urls: &[String]) -> Result<Vec<MySqlConnectOptions>, StoreError> {
+    let options = urls.iter().map(|url| mysql(url)).collect::<Result<Vec<_>, _>>()?;
+    urls.iter().take(1).for_each(|url| warn_of_unknown(url, &OF_MYSQL));
+    Ok(options)
+}
+
 /// The settings of a `postgres://` URL of one host, and of the environment (`PGHOST`, `PGSSLMODE` and
 /// the like).
 #[cfg(feature = "postgres")]
-pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
-    const KNOWN: [&str; 19] = [
-        "sslmode",
-        "ssl-mode",
-        "sslrootcert",
-        "ssl-root-cert",
-        "ssl-ca",
-        "sslcert",
-        "ssl-cert",
-        "sslkey",
-        "ssl-key",
-        "statement-cache-capacity",
-        "host",
-        "hostaddr",
-        "port",
-        "dbname",
-        "user",
-        "password",
-        "application_name",
-        "options",
-        "options[",
-    ];
-    let url = checked(url, &KNOWN)?;
+fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let url = checked(url, &OF_POSTGRES)?;
     let mut said = Said::by(&url);
     said.mode |= mode_in_environment()?;
     named::mode(&url, &named::POSTGRES, |mode| PgSslMode::from_str(mode).is_ok())?;
@@ -325,24 +384,8 @@ pub(super) fn of_postgres(options: &PgConnectOptions) -> Transport {
 
 /// The settings of a `mysql://` or `mariadb://` URL of one host.
 #[cfg(feature = "mysql")]
-pub(super) fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
-    const KNOWN: [&str; 14] = [
-        "sslmode",
-        "ssl-mode",
-        "sslca",
-        "ssl-ca",
-        "charset",
-        "collation",
-        "sslcert",
-        "ssl-cert",
-        "sslkey",
-        "ssl-key",
-        "statement-cache-capacity",
-        "socket",
-        "timezone",
-        "time-zone",
-    ];
-    let url = checked(url, &KNOWN)?;
+fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
+    let url = checked(url, &OF_MYSQL)?;
     named::mode(&url, &named::MYSQL, |mode| MySqlSslMode::from_str(mode).is_ok())?;
     let mut options = MySqlConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
     if let Some(host) = without_brackets(options.get_host()) {

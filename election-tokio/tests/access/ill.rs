@@ -157,6 +157,25 @@ pub(crate) async fn tables_that_were_dropped_are_missed<D: On>(server: &Server) 
     assert_fails("dropped", made, Failure::Fatal, &["a table is missing", "election_schema"]);
 }
 
+/// Every statement that reads names it, and what helps is what the error says.
+pub(crate) async fn a_dropped_table_of_servers_is_made_again(server: &Server) {
+    OnPostgres::create_database(server, "serverless");
+    let url = url_of(&server.url(), "serverless");
+    let mut store = OnPostgres::store(&url);
+    store.ensure_schema().await.unwrap();
+    OnPostgres::administer(server, "serverless", "DROP TABLE election_server");
+    let looked = OnPostgres::look(&mut store, &Namespace::default()).await;
+    assert_fails("looking", looked, Failure::Fatal, &["are missing", "election schema --apply"]);
+    let words = ["a table is missing", "election_server", "`election schema` prints it"];
+    let made = store.ensure_schema().await;
+    assert_fails("making", made, Failure::Fatal, &words);
+    let script = store.schema().script();
+    let statement = script.split(';').find(|sql| sql.contains("election_server")).unwrap();
+    OnPostgres::administer(server, "serverless", statement);
+    store.ensure_schema().await.unwrap();
+    OnPostgres::look(&mut store, &Namespace::default()).await.unwrap();
+}
+
 /// One process at a time creates tables; one that waits in vain is told for whom.
 pub(crate) async fn a_maker_that_does_not_end_on_postgres(server: &Server) {
     OnPostgres::create_database(server, "making");

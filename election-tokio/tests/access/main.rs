@@ -39,6 +39,7 @@ async fn postgres() {
     patiently("queue", ill::whoever_queues_for_a_row_names_its_holder(&server)).await;
     patiently("another maker", ill::a_maker_that_does_not_end_on_postgres(&server)).await;
     patiently("dropped", ill::tables_that_were_dropped_are_missed::<OnPostgres>(&server)).await;
+    patiently("servers", ill::a_dropped_table_of_servers_is_made_again(&server)).await;
     patiently("short", ill::what_is_short_on_postgres(&server)).await;
     patiently("standby", readonly::a_standby_only_reads_until_it_is_promoted(&server)).await;
 }

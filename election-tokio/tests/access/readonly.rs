@@ -22,11 +22,13 @@ pub(crate) async fn a_standby_only_reads_until_it_is_promoted(server: &Server) {
     let there = url_of(&standby.url(), "followed");
     let mut store = OnPostgres::store(&there);
     let election = Namespace::new("e").unwrap();
-    // Its rows may be old: nobody is to act by them. What is printed for people says how it is there.
+    // Its rows may be old: nobody is to act by them. What is printed for people says so.
     let looked = OnPostgres::look(&mut store, &election).await;
     assert_refused("looking", looked.map(|_| ()), WORDS);
-    let output = command(&there, &["status", "--name", "e"]).await;
-    assert!(output.status.success(), "{output:?}");
+    tells_that_it_is_a_replica(&there).await;
+    let output = command(&url, &["status", "--name", "e", "--exit-code"]).await;
+    assert_eq!(output.status.code(), Some(1), "nobody leads: {output:?}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("replica"), "{output:?}");
 
     assert_refused("a standby", take_part::<OnPostgres>(&mut store).await, WORDS);
     let output = command(&there, &["run", "--try", "--name", "e", "--", "true"]).await;
@@ -40,6 +42,27 @@ pub(crate) async fn a_standby_only_reads_until_it_is_promoted(server: &Server) {
     waiting.shutdown().await;
 }
 
+async fn tells_that_it_is_a_replica(url: &str) {
+    const OLD: &[&str] = &["a replica", "can be old", "ask the primary"];
+    let told = async |arguments: &[&str], code| {
+        let output = command(url, arguments).await;
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned())
+    };
+    let [said, _] = told(&["status", "--name", "e"], 0).await;
+    assert_says("status", &said, OLD);
+    let [said, _] = told(&["status", "--name", "e", "--exit-code"], 125).await;
+    assert_says("status", &said, OLD);
+    let [said, warned] = told(&["list", "--elections"], 0).await;
+    assert!(!said.contains("replica"), "the table is left to programs: {said}");
+    assert_says("list", &warned, OLD);
+    for arguments in [&["status", "--name", "e", "--json"][..], &["list", "--elections", "--json"]]
+    {
+        let [said, _] = told(arguments, 0).await;
+        assert_says("JSON", &said, &["\"replica\":true"]);
+    }
+}
+
 pub(crate) async fn a_server_that_is_read_only(server: &Server) {
     OnMariaDb::create_database(server, "followed");
     let url = url_of(&server.url(), "followed");
@@ -51,6 +74,9 @@ pub(crate) async fn a_server_that_is_read_only(server: &Server) {
     server.administer("mysql", "SET GLOBAL read_only = OFF");
     waiting.elected().await.unwrap();
     waiting.shutdown().await;
+    server.administer("mysql", "SET GLOBAL read_only = ON");
+    tells_that_it_is_a_replica(&url).await;
+    server.administer("mysql", "SET GLOBAL read_only = OFF");
 }
 
 /// It is used all the same: whether a crash may cost a lease is the operator's choice.

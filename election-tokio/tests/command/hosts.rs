@@ -56,7 +56,27 @@ fn a_list_of_replicas_is_explained() {
     assert!(!said.contains("hunter2"), "{said}");
     let url = format!("{url}?target_session_attrs=any");
     let output = world.output(&mut world.on(&url, "status", &[]));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("default"), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("default") && said.contains("this can be old"), "{output:?}");
+}
+
+/// In the first turn after it, every host does this.
+#[test]
+fn cron_after_a_failover_is_told_when_to_come_again() {
+    let (world, mut server) = (World::new(), Server::start(Kind::Postgres));
+    apply_schema(&server.url());
+    let standby = server.standby();
+    server.kill();
+    standby.promote();
+    let url = format!("postgres://election:election@127.0.0.1:{}/election", standby.port());
+    let mut tries = world.start(world.run_on(&url, &["--try", "--ttl", "30s"], ""));
+    assert_eq!(tries.exit(), Some(125));
+    for words in ["was promoted", "has to end first", "in about 2", "--wait", "try again then"] {
+        tries.says(words);
+    }
+    let mut late = world.start(world.run_on(&url, &["--wait", "1s", "--ttl", "30s"], ""));
+    assert_eq!(late.exit(), Some(124));
+    late.says("not elected in time: nobody can be elected yet: the database server was promoted");
 }
 
 #[test]

@@ -45,10 +45,11 @@ fn assert_keys(line: &Value, keys: &[&str]) {
     assert_eq!(found, keys, "{line}");
 }
 
-const STATUS: [&str; 12] = [
+const STATUS: [&str; 13] = [
     "name",
     "place",
     "schema",
+    "replica",
     "leader",
     "incarnation",
     "label",

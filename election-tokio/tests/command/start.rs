@@ -59,6 +59,20 @@ fn a_server_that_says_nothing_is_named_within_seconds() {
     }
 }
 
+/// It answers, and so was reached.
+#[test]
+fn a_server_that_refuses_is_not_said_to_be_out_of_reach() {
+    let (world, server) = (World::new(), Server::start(Kind::Postgres));
+    apply_schema(&server.url());
+    server.administer("election", "CREATE ROLE app LOGIN PASSWORD 'app'");
+    let mut patient =
+        world.start(world.run_on(&server.url_as("app", "app"), &["--wait", "1s"], ""));
+    assert_eq!(patient.exit(), Some(124));
+    patient.says("not elected in time: the database cannot be used");
+    patient.says("lacks a right");
+    assert!(!patient.messages().contains("reached"), "{}", patient.messages());
+}
+
 /// Another process's lock, under which nobody can even read.
 #[test]
 fn a_locked_file_is_waited_for() {

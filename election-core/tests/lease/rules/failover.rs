@@ -203,3 +203,21 @@ mod call_by_call {
         assert!(!who.leads(&row(19_999, 2_000)) && who.leads(&row(20_000, 2_000)));
     }
 }
+
+#[test]
+fn until_when_nobody_can_be_elected_is_known() {
+    let mut hand = Hand::new(alone().build().unwrap());
+    hand.answer(Answer::Seen(vacant(7)));
+    assert_eq!(hand.lease.opens_at(), None, "it follows no other server");
+    hand.run_until_asked(7_000);
+    hand.answer(on(promoted(4_000), vacant(7)));
+    let opens = at(hand.now + 11_000);
+    assert_eq!(hand.lease.opens_at(), Some(opens));
+    hand.run_until_asked(60_000);
+    let known = 15_000 - u64::try_from(opens.since(at(hand.now)).as_millis()).unwrap();
+    hand.answer(on(promoted(known), held(7, &b(), 9_000, 4)));
+    assert_eq!(hand.lease.opens_at(), None, "somebody leads");
+    hand.run_until_asked(60_000);
+    hand.answer(on(promoted(15_000), vacant(7)));
+    assert_eq!(hand.lease.opens_at(), None, "it is over");
+}

@@ -179,6 +179,16 @@ fn an_observer_only_reads() {
     }
 }
 
+/// What an observer, or a candidate that looks on, has told.
+fn told(hand: &Hand) -> Vec<String> {
+    let changes = hand.changes.iter().map(|change| match change {
+        Change::Followed { term, .. } => term.to_string(),
+        Change::Vacant => "vacant".into(),
+        other => panic!("{other:?}"),
+    });
+    changes.collect()
+}
+
 #[test]
 fn followers_learn_whom_to_follow_once_per_leadership() {
     let (b, c) = (candidate("b", 2), candidate("c", 3));
@@ -196,16 +206,7 @@ fn followers_learn_whom_to_follow_once_per_leadership() {
         hand.answer(Answer::Seen(row));
         hand.run_until_asked(1_000_000);
     }
-    let told: Vec<String> = hand
-        .changes
-        .iter()
-        .map(|change| match change {
-            Change::Followed { term, .. } => term.to_string(),
-            Change::Vacant => "vacant".into(),
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    assert_eq!(told, ["vacant", "b (epoch 7)", "b (epoch 8)", "c (epoch 9)", "vacant"]);
+    assert_eq!(told(&hand), ["vacant", "b (epoch 7)", "b (epoch 8)", "c (epoch 9)", "vacant"]);
 }
 
 #[test]

@@ -280,3 +280,12 @@ pub async fn all_hosts_are_named<R: Runtime + Default>(_: OnNothing<R>) {
     assert_eq!(told(&store), "MySQL at a:3306, b:2, database d");
     assert_eq!(store.transport().to_string(), "MySQL at a:3306, b:2, TLS verified");
 }
+
+/// The hosts of a list have it from one URL.
+pub async fn an_unknown_parameter_is_worth_one_warning<R: Runtime + Default>(_: OnNothing<R>) {
+    let lines = Lines::default();
+    lines.of(|| drop(PgStore::connect("postgres://a,b,c/d?keepalives=1").unwrap()));
+    assert_eq!(lines.said().matches("unknown parameter").count(), 1, "{}", lines.said());
+    lines.of(|| drop(MySqlStore::connect("mysql://a,b,c/d?keepalives=1").unwrap()));
+    assert_eq!(lines.said().matches("unknown parameter").count(), 2, "{}", lines.said());
+}

@@ -48,6 +48,7 @@ list! { $ __conformance_servers in servers:
         hosts_that_do_not_tell_their_cluster_are_worth_one_warning: postgres;
         a_server_that_only_reads_is_left: mariadb;
         all_hosts_are_named: bare_postgres;
+        an_unknown_parameter_is_worth_one_warning: bare_postgres;
     }
     lingering {
         a_link_that_loses_large_packets: postgres mariadb;
@@ -101,6 +102,8 @@ list! { $ __conformance_servers in servers:
         at_a_promoted_server_every_documented_right_is_needed: bare_postgres;
         after_pg_upgrade_a_timeline_is_another_one: bare_postgres;
         a_synchronous_standby_loses_nothing: bare_postgres;
+        a_synchronous_standby_that_is_away_is_named: bare_postgres;
+        who_waits_at_a_promoted_server_says_for_how_long: bare_postgres;
         beside_a_primary_that_lives_on_only_the_trust_window_holds: bare_postgres;
         who_cannot_tell_its_history_is_refused_with_the_remedy: bare_postgres;
     }

@@ -8,7 +8,7 @@ use super::super::{
 use crate::{Election, PgStore, Runtime, Store as _, StoreError, now};
 use election_core::{
     Timestamp,
-    lease::{self, Answer, ConfigBuilder, Failure, Query, Row},
+    lease::{self, Answer, Config, ConfigBuilder, Failure, Query, Row},
     sql::Flavor,
 };
 use futures_lite::future::yield_now;
@@ -269,6 +269,61 @@ pub async fn a_synchronous_standby_loses_nothing<R: Runtime + Default>(_: OnNoth
     pair.fail_over();
     let row = pair.promoted().leader(&namespace()).await.unwrap();
     assert_eq!((row.epoch, row.holder), (won.epoch, won.holder));
+}
+
+/// Commits wait there for as long as it is away, and the server says nothing by itself.
+pub async fn a_synchronous_standby_that_is_away_is_named<R: Runtime + Default>(_: OnNothing<R>) {
+    let mut pair = Pair::<R>::start(0).await;
+    let order = |pair: &Pair<R>, text: &str| pair.primary.server().administer("postgres", text);
+    order(&pair, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    order(&pair, "SELECT pg_reload_conf()");
+    let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+    while order(&pair, synchronous) != "1" {}
+    let (mut store, mut caller) = (pair.primary.store(), candidacy(1, TTL));
+    store.prepare(&Config::builder().ttl(TTL).build().unwrap());
+    pair.replica.kill();
+    while order(&pair, synchronous) != "0" {}
+    let error = store.elect(&mut caller).await.unwrap_err();
+    assert_eq!(error.kind, Failure::Ambiguous, "{error}");
+    assert!(error.to_string().contains("synchronous_standby_names"), "{error}");
+    // The next call has ended that commit, and seen what it waited for.
+    let error = store.elect(&mut caller).await.unwrap_err();
+    assert_eq!(error.kind, Failure::Ambiguous, "{error}");
+    for words in ["waited for a synchronous standby (SyncRep)", "ALTER SYSTEM SET"] {
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    order(&pair, "ALTER SYSTEM SET synchronous_standby_names = ''");
+    order(&pair, "SELECT pg_reload_conf()");
+    while !order(&pair, "SHOW synchronous_standby_names").is_empty() {}
+    let row = loop {
+        if let Ok(row) = store.elect(&mut caller).await {
+            break row;
+        }
+    };
+    assert!(caller.leads(&row), "{row:?}");
+}
+
+pub async fn who_waits_at_a_promoted_server_says_for_how_long<R: Runtime + Default>(
+    _: OnNothing<R>,
+) {
+    let pair = Pair::<R>::start(0).await;
+    pair.catch_up();
+    pair.fail_over();
+    let b = pair.election("b", pair.promoted()).start();
+    let status = until(&b, |status| status.opens_at.is_some()).await;
+    let opens_at = status.opens_at.unwrap();
+    let left = opens_at.since(now());
+    assert!(!left.is_zero() && left <= TTL, "{left:?}");
+    assert_eq!((status.leader, status.error.map(|error| error.to_string())), (None, None));
+    let error = pair.promoted().elect(&mut candidacy(3, TTL)).await.unwrap_err().to_string();
+    for words in ["nobody can be elected yet", "was promoted", "in about", "try again then"] {
+        assert!(error.contains(words), "{error}");
+    }
+    let lease = b.elected().await.unwrap();
+    assert!(now() >= opens_at);
+    assert_eq!(b.status().opens_at, None);
+    drop(lease);
+    b.shutdown().await;
 }
 
 /// Nobody can say there that only one leads. But who hears nothing more from its database stops.

@@ -46,8 +46,13 @@ fn each_host_has_the_rest_of_the_url() {
         ),
         (
             "postgres://me@/d?host=/run/a,%2Frun%2Fb&port=7",
-            &["postgres://me@/d?host=%2Frun%2Fa&port=7", "postgres://me@/d?host=%2Frun%2Fb&port=7"],
+            &[
+                "postgres://me@localhost/d?host=%2Frun%2Fa&port=7",
+                "postgres://me@localhost/d?host=%2Frun%2Fb&port=7",
+            ],
         ),
+        ("postgres://me:pw@/d?host=/run/pg", &["postgres://me:pw@localhost/d?host=/run/pg"]),
+        ("postgres://me@/d?a=b", &["postgres://me@/d?a=b"]),
         ("postgres:///d?host=a,b", &["postgres:///d?host=a", "postgres:///d?host=b"]),
         ("postgres:///d?host=c&host=a,b", &["postgres:///d?host=a", "postgres:///d?host=b"]),
         ("postgres:///d?host=a,b&host=c", &["postgres:///d?host=a,b&host=c"]),
@@ -88,6 +93,7 @@ fn the_target_is_taken_out_of_the_url() {
         refused(&format!("postgres://a,b/d?target_session_attrs={other}"), "write read-write");
     }
     refused("postgres://h/d?target_session_attrs=standby", "target_session_attrs=standby");
+    refused("postgres://h/d?target_session_attrs=bogus", "target_session_attrs has a value that");
 }
 
 #[test]

@@ -124,7 +124,11 @@ fn meaning(
              transaction holds the leader row or its table (information_schema.INNODB_TRX, \
              SHOW FULL PROCESSLIST)",
         ),
-        1317 => (Failure::Transient, "somebody has cancelled the statement"),
+        1317 => (
+            Failure::Transient,
+            "the server has cancelled the statement: somebody has told it to (KILL QUERY), or its Galera \
+             cluster was regrouping, because a server joined, left or was cut off",
+        ),
         1927 => (Failure::Ambiguous, "an administrator has ended the connection"),
         4031 => (
             Failure::Transient,
@@ -234,6 +238,13 @@ mod tests {
         assert_eq!(kind, Failure::Transient);
         assert!(remedy.contains("connect to another"), "{remedy}");
         assert_eq!(means(1047, "08S01", "Unknown command"), None, "nobody's cluster");
+    }
+
+    #[test]
+    fn a_statement_that_was_cancelled_names_who_may_have_done_it() {
+        let (kind, remedy) = means(1317, "70100", "Query execution was interrupted").unwrap();
+        assert_eq!(kind, Failure::Transient);
+        assert!(remedy.contains("KILL QUERY") && remedy.contains("regrouping"), "{remedy}");
     }
 
     #[test]

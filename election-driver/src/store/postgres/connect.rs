@@ -5,6 +5,7 @@ use super::{
     options::OwnIdle,
     primary::{named, prepared},
     room::Room,
+    standbys::Standbys,
 };
 use crate::{
     StoreError,
@@ -35,8 +36,7 @@ impl PgStore {
     pub fn connect(url: &str) -> Result<Self, StoreError> {
         let (url, flavor) = flavor::taken_from(url)?;
         let listed = hosts::of_postgres(&url)?;
-        let options = listed.urls.iter().map(|url| transport::postgres(url));
-        let options = options.collect::<Result<Vec<_>, _>>()?;
+        let options = transport::postgres_of_all(&listed.urls)?;
         let otherwise = if options.len() > 1 { Target::ReadWrite } else { Target::Any };
         let target = listed.target.unwrap_or(otherwise);
         let store =
@@ -93,7 +93,7 @@ impl PgStore {
         tables: &Tables,
     ) -> Self {
         let (old, warned) = (Arc::default(), Arc::default());
-        let (timeouts, room) = (Timeouts::ALONE, Room::default());
+        let (timeouts, room, standbys) = (Timeouts::ALONE, Room::default(), Standbys::default());
         let idle = OwnIdle::of(hosts.first());
         let (tables, flavor, pretends) = (tables.clone(), Flavor::default(), false);
         let server = PgServer {
@@ -106,6 +106,7 @@ impl PgStore {
             idle,
             timeouts,
             room,
+            standbys,
             old,
             warned,
         };

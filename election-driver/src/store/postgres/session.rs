@@ -141,24 +141,30 @@ impl Backend {
         Ok((row.try_get(0)?, Self { process: row.try_get(1)?, began: row.try_get(2)? }))
     }
 
-    /// Ends the session, with whatever it waits for, unless the server refuses.
+    /// Ends the session, with whatever it waits for, unless the server refuses. Returns what that was,
+    /// in the server's word.
     ///
     /// # Errors
     /// If the server has not answered, or had no time for it: the session may still be there.
-    pub(super) async fn end(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+    pub(super) async fn end(
+        &self,
+        connection: &mut PgConnection,
+    ) -> Result<Option<String>, StoreError> {
         let Self { process, began } = self;
         // Both are the server's own words.
         let end = AssertSqlSafe(format!(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity({process}) \
+            "SELECT wait_event, pg_terminate_backend(pid) FROM pg_stat_get_activity({process}) \
              WHERE backend_start = '{began}'::timestamptz"
         ));
-        let ended = connection.execute(sqlx::raw_sql(end)).await;
+        let ended = connection.fetch_optional(sqlx::raw_sql(end)).await;
         match ended.map_err(|error| explain(error, Failure::Transient)) {
             Err(error) if error.kind == Failure::Fatal => {
                 tracing::debug!(%error, "a session that was given up is left to end by itself");
-                Ok(())
+                Ok(None)
             }
-            ended => ended.map(|_| ()),
+            Err(error) => Err(error),
+            // Not every server tells what a session waits for.
+            Ok(row) => Ok(row.and_then(|row| row.try_get(0).ok().flatten())),
         }
     }
 }

@@ -130,6 +130,25 @@ fn passwords_with_a_meaning_in_urls_are_refused_with_the_remedy() {
     assert!(shown("postgres://me:h@nter2@db.example:1/d").contains("at db.example:1"));
 }
 
+/// In words of this program, not of the parser.
+#[test]
+fn what_is_no_url_is_told_with_what_to_write() {
+    for (url, words) in [
+        ("postgres://me@/d", "it names no host; write one"),
+        ("mysql://me@:3306/d", "it names no host; write one"),
+        ("postgres://h:no/d", "no number from 0 to 65535"),
+        ("mysql://[::1/d", "an IPv6 address stands in brackets"),
+        ("postgres://h h/d", "neither a name nor an address"),
+    ] {
+        let said = shown(url);
+        assert!(said.contains("the URL is not valid: "), "{url}: {said}");
+        assert!(said.contains(words), "{url}: {said}");
+        for raw in ["empty host", "invalid port", "invalid IPv6", "domain"] {
+            assert!(!said.contains(raw), "{url}: {said}");
+        }
+    }
+}
+
 #[test]
 fn parameters_that_sqlx_does_not_know_do_not_reach_its_log() {
     let url =

@@ -178,13 +178,15 @@ impl Life {
         }
         let vacant = match answer {
             Some(Answer::Released) => true,
-            Some(Answer::Seen(row)) => match row.live_holder() {
-                Some(holder) if holder.candidate != *who => {
+            Some(Answer::Seen(row)) => {
+                let live = row.live_holder().is_some();
+                let others = row.holder.as_ref().is_none_or(|holder| holder.candidate != *who);
+                // A vacant row with a newer epoch: another leader has come and gone.
+                if others && (live || row.epoch > self.given_up) {
                     self.out = Out::No;
-                    false
                 }
-                holder => holder.is_none(),
-            },
+                !live
+            }
             _ => false,
         };
         if vacant && self.out == Out::Unconfirmed {

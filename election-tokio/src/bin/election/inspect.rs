@@ -77,6 +77,12 @@ impl Glance {
         Ok(found.unwrap_or(ElectionRow { namespace, row: Row::vacant() }))
     }
 
+    /// Whether what is read next may be old.
+    async fn is_replica(&mut self) -> Result<bool, Failed> {
+        let asked = timeout_at(self.deadline, self.place.store.is_replica()).await;
+        self.in_time("asking whether it is a replica", asked)
+    }
+
     async fn elections(&mut self) -> Result<Vec<ElectionRow>, Failed> {
         let read = timeout_at(self.deadline, self.place.store.list_elections()).await;
         self.in_time("listing the elections", read)
@@ -121,12 +127,17 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         return member.status(exit_code).await;
     }
     let mut glance = Glance::of(&look)?;
+    let is_replica = glance.is_replica().await?;
     let election = glance.election().await?;
     let row = &election.row;
-    let vacant = row.live_holder().is_none();
-    let exit = if exit_code && vacant { Exit::NO } else { Exit::OK };
+    let exit = match row.live_holder() {
+        // Nobody is to act by what may be old.
+        _ if exit_code && is_replica => Exit::TOOL_FAILED,
+        None if exit_code => Exit::NO,
+        _ => Exit::OK,
+    };
     if glance.place.json {
-        print(row_json(&glance.place, &election))?;
+        print(row_json(&glance.place, &election, is_replica))?;
         return Ok(exit);
     }
     let is_listed = glance.lists_leader(row).await;
@@ -149,9 +160,14 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         None if row.epoch.get() == 0 => "nobody has ever led".to_owned(),
         None => format!("nobody leads (the last epoch was {})", row.epoch),
     };
-    print(format_args!("{name}: {says}; in {}", place.store.place()))?;
+    let old = if is_replica { format!("; {OLD}") } else { String::new() };
+    print(format_args!("{name}: {says}; in {}{old}", place.store.place()))?;
     Ok(exit)
 }
+
+/// What to think of the answers of a replica.
+const OLD: &str =
+    "this server is a replica, or only reads, so that this can be old: ask the primary";
 
 /// What a leader is that no longer stands for election.
 const UNLISTED: &str = ", but is not on the list of candidates: its process may have ended, and the lease \
@@ -176,13 +192,14 @@ fn since(elected_ms: i64) -> Option<String> {
     Some(format!(" since {}", humantime::format_rfc3339_seconds(at)))
 }
 
-fn row_json(place: &Place, election: &ElectionRow) -> Value {
+fn row_json(place: &Place, election: &ElectionRow, is_replica: bool) -> Value {
     let ElectionRow { namespace, row } = election;
     let holder = row.live_holder();
     json!({
         "name": namespace.as_str(),
         "place": place.store.place(),
         "schema": place.tables.schema(place.store.dialect()),
+        "replica": is_replica,
         "leader": holder.map(|holder| holder.candidate.id.as_str()),
         "incarnation": holder.map(|holder| holder.candidate.incarnation.to_string()),
         "label": holder.and_then(|holder| holder.label.as_ref()).map(Label::as_str),

@@ -170,6 +170,10 @@ impl AnyStore {
         on_any!(self, store => store.leader(namespace).await)
     }
 
+    pub(crate) async fn is_replica(&mut self) -> Result<bool, StoreError> {
+        on_any!(self, store => store.is_replica().await)
+    }
+
     pub(crate) async fn list_candidates(
         &mut self,
         namespace: &Namespace,

@@ -12,8 +12,8 @@ then the environment. An empty value is an error, never a default: unset a varia
 mean.";
 
 pub(super) const STATUS: &str = "\
-Exit codes: 0 it was found out; with --exit-code, 1 nobody leads; 125 it could not be found out, or the \
-usage was wrong.
+Exit codes: 0 it was found out; with --exit-code, 1 nobody leads; 125 it could not be found out (with \
+--exit-code also at a replica of the database, whose answer can be old), or the usage was wrong.
 
 `NODE leads at TEXT` says what the leader publishes with --label, usually its address.";
 

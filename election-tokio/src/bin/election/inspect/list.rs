@@ -1,6 +1,6 @@
 //! Who takes part, and which elections there are.
 
-use super::{Glance, millis, rounded, row_json};
+use super::{Glance, OLD, millis, rounded, row_json};
 use crate::{
     arguments::{List, Look},
     cluster::trimmed,
@@ -59,11 +59,12 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
         ));
     }
     let mut glance = Glance::at(Place::with_all(look)?);
+    let is_replica = glance.is_replica().await?;
     let elections = glance.elections().await?;
     let place = glance.place;
     if place.json {
         for election in &elections {
-            print(row_json(&place, election))?;
+            print(row_json(&place, election, is_replica))?;
         }
         return Ok(Exit::OK);
     }
@@ -87,6 +88,10 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
         ]);
     }
     print(trimmed(&table))?;
+    if is_replica {
+        // Beside the table, for whoever reads that with a program.
+        tracing::warn!(event = "warning", "{OLD}");
+    }
     Ok(Exit::OK)
 }
 

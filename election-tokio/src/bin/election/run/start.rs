@@ -41,6 +41,8 @@ pub(super) struct Trouble<'a> {
 #[derive(Debug)]
 struct Said {
     cause: String,
+    /// The database has answered, and refuses what it was asked.
+    refuses: bool,
     since: Instant,
     again: Instant,
     reminder: Duration,
@@ -55,8 +57,17 @@ impl<'a> Trouble<'a> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.cause.clone())
     }
 
+    /// Whether the database has answered, and refuses what it was asked.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.said
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .is_some_and(|it| it.refuses)
+    }
+
     /// Says at once what the command waits for, and then ever more rarely.
-    fn is(&self, cause: String) {
+    fn is(&self, cause: String, refuses: bool) {
         let now = Instant::now();
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *said {
@@ -65,7 +76,7 @@ impl<'a> Trouble<'a> {
                 // The cause may name hosts and users.
                 self.service.waits("waiting for the database; the log says why".to_owned());
                 let (again, reminder) = (now + REMINDER, REMINDER);
-                *said = Some(Said { cause, since: now, again, reminder });
+                *said = Some(Said { cause, refuses, since: now, again, reminder });
             }
             Some(said) => {
                 if now >= said.again {
@@ -77,7 +88,7 @@ impl<'a> Trouble<'a> {
                     said.reminder = (said.reminder * 2).min(LONGEST_REMINDER);
                     said.again = now + said.reminder;
                 }
-                said.cause = cause;
+                (said.cause, said.refuses) = (cause, refuses);
             }
         }
     }
@@ -145,7 +156,8 @@ pub(super) async fn prepare(
             Ok(outcome) => outcome,
             Err(_) => {
                 if !at_once {
-                    trouble.is(format!("{shown}: no answer within {}", whole(began.elapsed())));
+                    let cause = format!("{shown}: no answer within {}", whole(began.elapsed()));
+                    trouble.is(cause, false);
                 }
                 attempt.await
             }
@@ -165,7 +177,7 @@ pub(super) async fn prepare(
                 let connecting = error.is_connecting();
                 let slow = connecting && began.elapsed() < patience;
                 if !at_once && !slow {
-                    trouble.is(chain(&error));
+                    trouble.is(chain(&error), error.kind == Failure::Fatal);
                 }
                 sleep(if connecting { PAUSE } else { pause }).await;
                 pause = if connecting { pause } else { (pause * 2).min(LONGEST_PAUSE) };

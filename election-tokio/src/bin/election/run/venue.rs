@@ -19,7 +19,7 @@ use election_tokio::{
         lease::{ConfigError, Query},
         quorum::Hindrance,
     },
-    log::chain,
+    log::{chain, promoted},
     now,
 };
 use std::{convert::Infallible, future::pending, time::Duration};
@@ -68,7 +68,7 @@ impl Joined {
         tokio::select! {
             prepared = prepare(&mut place, no_schema, waits, ttl, &trouble) => prepared?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
-            given_up = give_up => return Ok(Err(never_reached(given_up, trouble.cause()))),
+            given_up = give_up => return Ok(Err(never_used(given_up, &trouble))),
         }
         let keeps = !election.config().at_least_for().is_zero();
         // The clone is not connected.
@@ -181,10 +181,11 @@ impl Held {
     /// Why this process is not elected though nobody is known to lead.
     pub(super) fn trouble(&self, status: &Status) -> Option<String> {
         match self {
-            Self::ByDatabase { .. } => {
-                let error = status.error.as_ref()?;
-                Some(format!("the database does not answer: {}", chain(&**error)))
-            }
+            Self::ByDatabase { .. } => match &status.error {
+                Some(error) => Some(format!("the database does not answer: {}", chain(&**error))),
+                None => opens_in(status)
+                    .map(|left| format!("nobody can be elected yet: {}", promoted(left))),
+            },
             Self::ByCluster { member, .. } => {
                 let hindrance = member.status().hindrance?;
                 let why = match hindrance {
@@ -209,13 +210,26 @@ impl Held {
             (Self::ByDatabase { .. }, Some(error)) => {
                 Failed::of("the database cannot be used", &**error)
             }
-            (Self::ByDatabase { .. }, None) => Failed::new("the database does not say who leads"),
+            (Self::ByDatabase { .. }, None) => Failed::new(match opens_in(status) {
+                Some(left) => format!(
+                    "nobody can be elected yet: {}; try again then, or write --wait with more time in \
+                     place of --try",
+                    promoted(left)
+                ),
+                None => "the database does not say who leads".to_owned(),
+            }),
             (Self::ByCluster { .. }, _) => {
                 let why = self.trouble(status).map(|why| format!(": {why}"));
                 Failed::new(format!("nobody is known to lead{}", why.unwrap_or_default()))
             }
         }
     }
+}
+
+/// How long it still is, behind a failover of the database, before somebody can be elected.
+fn opens_in(status: &Status) -> Option<Duration> {
+    let left = status.opens_at?.since(now());
+    (!left.is_zero()).then_some(left)
 }
 
 /// Who is missing for a majority, and the remedy.
@@ -266,9 +280,13 @@ fn warn_of_itself(name: &Namespace, place: &str, remedy: &str) {
     }
 }
 
-fn never_reached(given_up: GivenUp, cause: Option<String>) -> Exit {
+fn never_used(given_up: GivenUp, trouble: &Trouble<'_>) -> Exit {
     let what = given_up.not_elected();
-    match (given_up, cause) {
+    let refuses = trouble.is_refusal();
+    match (given_up, trouble.cause()) {
+        (_, Some(cause)) if refuses => {
+            warn!(event = "not_elected", cause, "{what}: the database cannot be used: {cause}");
+        }
         (GivenUp::Late, cause) => {
             let cause = cause.unwrap_or_else(|| "it has not answered yet".to_owned());
             warn!(event = "not_elected", cause, "{what}: the database was never reached: {cause}");

@@ -1,0 +1,47 @@
+//! Commits that wait for a synchronous standby. The server gives such a wait up only when its session is
+//! ended, so the client hears nothing, and only the session that ends it can see what it waited for.
+
+use crate::{now, store::client::SILENT};
+use election_core::Timestamp;
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// When a statement that was given up last waited for one.
+#[derive(Clone, Default)]
+pub(super) struct Standbys(Arc<Mutex<Option<Timestamp>>>);
+
+/// What the server calls that wait.
+const WAIT: &str = "SyncRep";
+/// What was seen longer ago explains nothing any more.
+const RECENT: Duration = Duration::from_secs(60);
+
+impl Standbys {
+    /// A session that was given up waited for this when it was ended.
+    pub(super) fn met(&self, waited_for: Option<&str>) {
+        *self.last() = waited_for.filter(|wait| *wait == WAIT).map(|_| now());
+    }
+
+    /// Why the server may not have answered.
+    pub(super) fn silence(&self) -> Cow<'static, str> {
+        match *self.last() {
+            Some(last) if now().since(last) < RECENT => AWAY.into(),
+            _ => format!(
+                "{SILENT}, and that synchronous standbys are there, if it waits for any \
+                 (synchronous_standby_names)"
+            )
+            .into(),
+        }
+    }
+
+    fn last(&self) -> std::sync::MutexGuard<'_, Option<Timestamp>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const AWAY: &str = "the server has not answered in time, and before that a commit was given up which waited \
+                    for a synchronous standby (SyncRep): no standby of synchronous_standby_names confirms \
+                    what is written (pg_stat_replication); start one, mend its connection, or take it out \
+                    of the list (ALTER SYSTEM SET synchronous_standby_names, SELECT pg_reload_conf())";
