@@ -77,7 +77,11 @@ pub(super) const TEMPLATES: Templates = Templates {
          RETURNING l.expires_ms - {now}, \
          COALESCE(l.resign_requested_epoch = l.epoch, false)::int::bigint"
     ),
-    resign: common::VACATE,
+    resign: concat!(
+        "UPDATE {leader} l SET leader_id = NULL, incarnation = NULL, label = NULL, expires_ms = {now}, ",
+        written!(),
+        " WHERE l.ns = {:ns} AND l.leader_id = {:id} AND l.incarnation = {:inc} AND l.epoch = {:epoch}"
+    ),
     request_resign: common::REQUEST_RESIGN,
     ask_leader: common::ASK_LEADER,
     // The fence may have to wait, so it uses the clock that goes on during the statement.
@@ -190,7 +194,8 @@ mod tests {
     #[test]
     fn whatever_must_not_pass_each_other_writes_the_same_column() {
         let statements = Statements::of_flavor(Flavor::YugabyteDb, &Tables::default());
-        for rendered in [&statements.attempt, &statements.take_over, &statements.renew] {
+        let [attempt, take_over] = [&statements.attempt, &statements.take_over];
+        for rendered in [attempt, take_over, &statements.renew, &statements.resign] {
             let (text, written) = (&rendered.text, ", l.updated_ms+1)");
             assert!(text.contains("updated_ms = GREATEST(") && text.contains(written), "{text}");
         }

@@ -71,13 +71,14 @@ macro_rules! outlasted {
 
 /// The epoch of a new term. Behind each promotion a range of 2^42 ms (139 years) begins, because the
 /// newest epochs of before are not known there. The promotions of clusters that this one was made from
-/// count, too.
+/// count, too, also while this one knows of none: the last of them may have lost epochs that nobody has
+/// exceeded yet.
 macro_rules! next_epoch {
     () => {
-        "GREATEST(l.epoch+1, {now} + CASE WHEN {history} > 1 THEN LEAST({history} - 1 \
+        "GREATEST(l.epoch+1, {now} + LEAST({history} - 1 \
          + COALESCE((SELECT sum(h.promotions) FROM (SELECT max(s.history) - 1 AS promotions \
          FROM {server} s WHERE s.system <> {system} GROUP BY s.system) h), 0)::bigint, 1048575) \
-         ELSE 0 END * 4398046511104, {:seen}::bigint+1)"
+         * 4398046511104, {:seen}::bigint+1)"
     };
 }
 

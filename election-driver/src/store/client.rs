@@ -134,6 +134,12 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { error }
     }
 
+    /// Returns the same error, unless this server says so also of a statement that it may have executed.
+    fn in_doubt(statements: &Statements, error: StoreError) -> StoreError {
+        let _ = statements;
+        error
+    }
+
     /// Returns the same error, perhaps with a remedy that names what this client alone knows: the
     /// user, for instance.
     fn remedied(&self, error: StoreError) -> StoreError {

@@ -28,7 +28,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Flavor, Schema, Statements, Tables, Value},
 };
-use errors::{DENIED, EXISTS, LOCKED, MISSING, NO_COLUMN, READS, TWICE, explain};
+use errors::{CANCELLED, DENIED, EXISTS, LOCKED, MISSING, NO_COLUMN, READS, TWICE, explain};
 use listen::listen;
 use options::OwnIdle;
 use room::Room;
@@ -280,6 +280,18 @@ impl Client for PgServer {
             self.room.has_moved();
         }
         Ok(opened)
+    }
+
+    /// CockroachDB puts this in place of whatever error a statement had when its time was over, and
+    /// YugabyteDB may say it of a write that it has made.
+    fn in_doubt(statements: &Statements, error: StoreError) -> StoreError {
+        let of_cluster = statements.flavor().is_some_and(Flavor::is_cluster);
+        if !of_cluster || !is(&error, CANCELLED) {
+            return error;
+        }
+        let context = "the server has given the statement up (it took too long, or somebody has cancelled \
+                       it), and does not say whether it was executed";
+        StoreError { kind: Failure::Ambiguous, context: context.to_owned(), ..error }
     }
 
     fn remedied(&self, error: StoreError) -> StoreError {

@@ -112,7 +112,8 @@ macro_rules! operation {
             statements: $self.statements,
             alone: false,
         };
-        let outcome = session.$operation($($argument),*).await?;
+        let outcome = session.$operation($($argument),*).await;
+        let outcome = outcome.map_err(|error| C::in_doubt($self.statements, error))?;
         C::restore_settings($self.connection, kept).await?;
         Uncommitted::new(outcome, asked)
     }};

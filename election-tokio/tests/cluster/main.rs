@@ -9,11 +9,14 @@ mod scripted;
 
 use election_core::{
     Candidate, Epoch, Namespace,
-    lease::{Candidacy, Failure, Registration},
+    lease::{self, Candidacy, Failure, Query, Registration},
     uuid::Uuid,
 };
 use election_driver::conformance::free_port;
-use election_tokio::{Election, PgStore, StoreError};
+use election_tokio::{
+    Election, PgStore, Store as _, StoreError,
+    sqlx::{Connection as _, PgConnection},
+};
 use scripted::{Cell, Reply, Script, Scripted};
 use std::{collections::VecDeque, time::Duration};
 
@@ -22,6 +25,8 @@ use std::{collections::VecDeque, time::Duration};
 const COCKROACH: &str =
     "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)";
 const YUGABYTE: &str = "PostgreSQL 11.2-YB-2.18.4.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 15.0.3, 64-bit";
+const YUGABYTE_15: &str =
+    "PostgreSQL 15.12-YB-2025.1.0.0-b1 on x86_64-pc-linux-gnu, compiled by clang 17.0.6, 64-bit";
 
 /// `statusReportParams` in `pkg/sql/pgwire/conn.go`, the values in `pkg/sql/vars.go`.
 const REPORTED: &[(&str, &str)] = &[
@@ -49,8 +54,20 @@ const RETRY: Reply = Reply::Error(
 /// `pkg/sql/pgwire/pgerror/flatten_test.go`, and the page "Common errors" of the documentation.
 const AMBIGUOUS: Reply =
     Reply::Error("40003", "result is ambiguous: error=rpc error: code = Unavailable [exhausted]");
+/// `pkg/sql/conn_executor_exec.go`, `execStmtInOpenState`: when its time is over, or it is cancelled, these
+/// take the place of whatever error the statement had, that of an ambiguous commit too.
+const TIMED_OUT: Reply = Reply::Error("57014", "query execution canceled due to statement timeout");
+const CANCELLED: Reply = Reply::Error("57014", "query execution canceled");
+/// YugabyteDB's, in PostgreSQL's words. A write of one row is made without a transaction there, and the
+/// time may be over when it was made (yugabyte/yugabyte-db#28987).
+const TIMED_OUT_THERE: Reply =
+    Reply::Error("57014", "canceling statement due to statement timeout");
 /// `pkg/sql/sem/tree/function_name.go`: a function that is not there.
 const UNDEFINED: Reply = Reply::Error("42883", "unknown function: pg_stat_get_activity()");
+/// `pkg/sql/pgwire/pgerror`, `LockNotAvailable`: `lock_timeout` is over.
+const LOCKED: Reply = Reply::Error("55P03", "canceling statement due to lock timeout on row");
+/// Of two that make a table at the same time, one may also find a row of the catalogue there.
+const TWICE: Reply = Reply::Error("23505", "duplicate key value violates unique constraint");
 /// A table that another made meanwhile: `pkg/sql/sqlerrors/errors.go`, `NewRelationAlreadyExistsError`.
 const EXISTS: Reply = Reply::Error("42P07", "relation \"election_leader\" already exists");
 /// What PostgreSQL 11, which YugabyteDB 2.18 is made from, says to an option of PostgreSQL 14
@@ -73,20 +90,25 @@ struct Server {
     tables: i64,
     /// Whether the candidate of [`me`] leads.
     led: bool,
+    /// Whether it takes no writes (`default_transaction_read_only`).
+    reads: bool,
 }
 
 impl Server {
     fn start(version: &'static str, attempts: &[Reply]) -> Scripted {
         let attempts = attempts.iter().cloned().collect();
-        let makings = VecDeque::new();
-        Scripted::start(free_port(), Self { version, attempts, makings, tables: 1, led: false })
+        Scripted::start(free_port(), Self { attempts, ..Self::of(version) })
+    }
+
+    fn of(version: &'static str) -> Self {
+        let (attempts, makings) = (VecDeque::new(), VecDeque::new());
+        Self { version, attempts, makings, tables: 1, led: false, reads: false }
     }
 
     /// One without tables, of which another process makes some at the same time.
     fn empty(makings: &[Reply]) -> Scripted {
-        let (attempts, makings) = (VecDeque::new(), makings.iter().cloned().collect());
-        let server = Self { version: COCKROACH, attempts, makings, tables: 0, led: false };
-        Scripted::start(free_port(), server)
+        let makings = makings.iter().cloned().collect();
+        Scripted::start(free_port(), Self { makings, tables: 0, ..Self::of(COCKROACH) })
     }
 
     fn row(&self) -> Vec<Cell> {
@@ -101,7 +123,11 @@ impl Server {
 
 impl Script for Server {
     fn parameters(&self) -> &'static [(&'static str, &'static str)] {
-        if self.version == COCKROACH { REPORTED } else { &REPORTED[..10] }
+        match self.version {
+            COCKROACH => REPORTED,
+            YUGABYTE_15 => &[("server_version", "15.12-YB-2025.1.0.0-b1"), ("TimeZone", "UTC")],
+            _ => &REPORTED[..10],
+        }
     }
 
     fn refuses(&mut self, options: &str) -> Option<Reply> {
@@ -115,6 +141,9 @@ impl Script for Server {
         match sql {
             "SELECT version()" => one(Cell::Text(self.version.to_owned())),
             _ if sql.contains("pg_stat_get_activity") && self.version == COCKROACH => UNDEFINED,
+            _ if sql.starts_with("SELECT false, ") => {
+                Reply::Rows(Some(vec![Cell::Is(false), Cell::Is(self.reads), Cell::Is(false)]))
+            }
             _ if sql.starts_with("SELECT n.nspname") => Reply::Rows(None),
             _ if sql.starts_with("SELECT epoch") => Reply::Rows(Some(self.row())),
             _ if sql.starts_with("SELECT candidate_id") => Reply::Rows(None),
@@ -130,7 +159,7 @@ impl Script for Server {
                 let won = || Reply::Rows(Some(vec![Cell::Number(1_000), Cell::Number(15_500)]));
                 let reply = self.attempts.pop_front().unwrap_or_else(won);
                 // What is ambiguous was done.
-                self.led = !matches!(reply, Reply::Error("40001", _));
+                self.led = !matches!(reply, Reply::Error("40001" | "55P03", _));
                 reply
             }
             _ if sql.contains("RETURNING") => {
@@ -152,11 +181,15 @@ fn allowing() -> Candidacy {
 }
 
 fn declared(server: &Scripted) -> PgStore {
-    PgStore::connect(&server.url("&server=cockroachdb")).unwrap()
+    declared_as("cockroachdb", server)
+}
+
+fn declared_as(what: &str, server: &Scripted) -> PgStore {
+    PgStore::connect(&server.url(&format!("&server={what}"))).unwrap()
 }
 
 /// Whatever these databases do not know, in a login or in a statement.
-const FORBIDDEN: [&str; 14] = [
+const FORBIDDEN: [&str; 16] = [
     "LISTEN",
     "pg_notify",
     "pg_advisory",
@@ -171,6 +204,8 @@ const FORBIDDEN: [&str; 14] = [
     "client_connection_check_interval",
     "synchronous_commit",
     "BEGIN",
+    "COMMIT",
+    "pg_is_in_recovery",
 ];
 
 fn assert_plain(server: &Scripted) {
@@ -212,24 +247,88 @@ async fn an_elector_gets_over_a_conflict_and_does_not_listen() {
 
 #[tokio::test]
 async fn an_ambiguous_write_is_neither_won_nor_lost() {
-    let server = Server::start(COCKROACH, &[AMBIGUOUS]);
-    let mut store = declared(&server);
+    for (version, what, said) in [
+        (COCKROACH, "cockroachdb", AMBIGUOUS),
+        (COCKROACH, "cockroachdb", TIMED_OUT),
+        (COCKROACH, "cockroachdb", CANCELLED),
+        (YUGABYTE, "yugabytedb", TIMED_OUT_THERE),
+    ] {
+        let server = Server::start(version, &[said]);
+        let mut store = declared_as(what, &server);
+        let mut me = allowing();
+        let unknown = store.elect(&mut me).await.unwrap_err();
+        assert_eq!(unknown.kind, Failure::Ambiguous, "{unknown}");
+        let row = store.elect(&mut me).await.unwrap();
+        assert!(me.leads(&row), "it finds its own win, and renews it");
+        assert_eq!(row.epoch, Epoch::new(1_000));
+        assert_eq!((server.count("WITH won"), server.count("SELECT epoch")), (2, 1));
+        assert_eq!(server.count("UPDATE \"public\".election_leader l SET expires_ms"), 1);
+    }
+}
+
+/// Also on a connection of the caller's, where each statement may be a transaction of its own.
+#[tokio::test]
+async fn a_statement_that_was_given_up_on_the_callers_connection_may_have_been_made() {
+    let server = Server::start(COCKROACH, &[TIMED_OUT]);
+    let store = declared(&server);
+    let mut connection = PgConnection::connect(&server.url("")).await.unwrap();
     let mut me = allowing();
-    let unknown = store.elect(&mut me).await.unwrap_err();
+    let unknown = store.on(&mut connection).elect(&mut me).await.unwrap_err();
     assert_eq!(unknown.kind, Failure::Ambiguous, "{unknown}");
-    let row = store.elect(&mut me).await.unwrap();
-    assert!(me.leads(&row), "it finds its own win, and renews it");
+    store.on(&mut connection).leader(&Namespace::default()).await.unwrap().peek();
+    assert_plain(&server);
+}
+
+/// Nobody can say who holds it.
+#[tokio::test]
+async fn a_lock_that_cannot_be_had_is_a_conflict() {
+    let server = Server::start(COCKROACH, &[LOCKED]);
+    let mut store = declared(&server);
+    let held = store.elect(&mut allowing()).await.unwrap_err();
+    assert_eq!(held.kind, Failure::Conflict, "{held}");
+    store.elect(&mut allowing()).await.unwrap();
+    assert_eq!(server.count("login"), 1, "the connection is in order");
+    assert_plain(&server);
+}
+
+/// They hold for as long as the session does, also where the server could be told later.
+#[tokio::test]
+async fn a_session_begins_with_its_bounds() {
+    for (version, what) in [(COCKROACH, "cockroachdb"), (YUGABYTE_15, "yugabytedb")] {
+        let server = Server::start(version, &[]);
+        declared_as(what, &server).leader(&Namespace::default()).await.unwrap();
+        let login = server.heard().swap_remove(0);
+        for option in [
+            "search_path=pg_catalog,pg_temp",
+            "lock_timeout=",
+            " statement_timeout=",
+            "idle_in_transaction_session_timeout=",
+        ] {
+            assert!(login.contains(option), "{what}: no {option} in {login}");
+        }
+        assert_plain(&server);
+    }
+}
+
+#[tokio::test]
+async fn of_several_servers_one_that_takes_writes_is_used() {
+    let reads = Server { reads: true, ..Server::of(COCKROACH) };
+    let reads = Scripted::start(free_port(), reads);
+    let writes = Server::start(COCKROACH, &[]);
+    let url = Scripted::url_of(&[&reads, &writes], "&server=cockroachdb");
+    let row = PgStore::connect(&url).unwrap().elect(&mut allowing()).await.unwrap();
     assert_eq!(row.epoch, Epoch::new(1_000));
-    assert_eq!((server.count("WITH won"), server.count("SELECT epoch")), (2, 1));
-    assert_eq!(server.count("UPDATE \"public\".election_leader l SET expires_ms"), 1);
+    assert_eq!((reads.count("WITH won"), writes.count("WITH won")), (0, 1));
+    assert_plain(&reads);
+    assert_plain(&writes);
 }
 
 #[tokio::test]
 async fn tables_are_made_one_by_one_and_without_a_lock() {
-    let server = Server::empty(&[Reply::Changed(0), EXISTS, Reply::Changed(0), RETRY]);
+    let server = Server::empty(&[Reply::Changed(0), EXISTS, TWICE, Reply::Changed(0), RETRY]);
     let version = declared(&server).ensure_schema().await.unwrap();
     assert_eq!(version, 2);
-    assert_eq!(server.count("CREATE TABLE IF NOT EXISTS"), 4 + 2, "two of them again");
+    assert_eq!(server.count("CREATE TABLE IF NOT EXISTS"), 4 + 3, "two of them again");
     assert_eq!(server.count("INSERT INTO \"public\".election_schema"), 2);
     assert_plain(&server);
 }
@@ -276,6 +375,23 @@ async fn a_clock_step_is_asked_for_before_anything_is_written() {
     assert_eq!(error.kind, Failure::Fatal);
     assert!(error.to_string().contains("--clock-step 1h"), "{error}");
     assert_eq!(server.count("WITH won"), 0);
+    let (epoch, holder, renewals) = (Epoch::new(1), None, 0);
+    let (ttl, clock_step, seen) = (Duration::from_secs(15), Duration::ZERO, Epoch::NONE);
+    for unsafe_too in [
+        Query::TakeOver {
+            seen,
+            ttl,
+            clock_step,
+            epoch,
+            holder,
+            renewals,
+            server: lease::Server::FIRST,
+        },
+        Query::Renew { epoch, ordinal: 1, ttl, clock_step, leads: true },
+    ] {
+        let error = declared(&server).answer(me().registration(), &unsafe_too).await.unwrap_err();
+        assert_eq!(error.kind, Failure::Fatal, "{error}");
+    }
     let mut least = me().clock_step(Duration::from_millis(500)).unwrap();
     declared(&server).elect(&mut least).await.unwrap();
 }
@@ -283,8 +399,7 @@ async fn a_clock_step_is_asked_for_before_anything_is_written() {
 #[tokio::test]
 async fn a_server_that_does_not_know_an_option_is_asked_without_it() {
     let server = Server::start(YUGABYTE, &[]);
-    let store = PgStore::connect(&server.url("&server=yugabytedb")).unwrap();
-    let builder = Election::builder("scripted").store(store);
+    let builder = Election::builder("scripted").store(declared_as("yugabytedb", &server));
     let handle = builder.clock_step(Duration::from_secs(3600)).build().unwrap().start();
     let lease = handle.elected().await.unwrap();
     drop(lease);

@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+const BOOL: u32 = 16;
 const INT8: u32 = 20;
 const TEXT: u32 = 25;
 
@@ -17,6 +18,7 @@ pub(crate) enum Cell {
     Null,
     Number(i64),
     Text(String),
+    Is(bool),
 }
 
 /// What the server says to one statement, or to a login.
@@ -61,7 +63,13 @@ impl Scripted {
     }
 
     pub(crate) fn url(&self, query: &str) -> String {
-        format!("postgres://app@127.0.0.1:{}/app?sslmode=disable{query}", self.port)
+        Self::url_of(&[self], query)
+    }
+
+    /// The URL of a list of them.
+    pub(crate) fn url_of(servers: &[&Self], query: &str) -> String {
+        let hosts: Vec<_> = servers.iter().map(|it| format!("127.0.0.1:{}", it.port)).collect();
+        format!("postgres://app@{}/app?sslmode=disable{query}", hosts.join(","))
     }
 
     /// Each login's options and each statement that was run, in order.
@@ -191,6 +199,7 @@ impl<S: Script> Conversation<S> {
                 Cell::Number(number) if format == 1 => number.to_be_bytes().to_vec(),
                 Cell::Number(number) => number.to_string().into_bytes(),
                 Cell::Text(text) => text.clone().into_bytes(),
+                Cell::Is(is) => vec![if *is { b't' } else { b'f' }],
             };
             body.extend(u32::try_from(value.len()).unwrap().to_be_bytes());
             body.extend(value);
@@ -203,6 +212,7 @@ impl<S: Script> Conversation<S> {
         let kinds: &[u32] = match sql {
             _ if sql.starts_with("SELECT version()") => &[TEXT],
             _ if sql.starts_with("SELECT n.nspname") => &[TEXT],
+            _ if sql.starts_with("SELECT false, ") => &[BOOL, BOOL, BOOL],
             _ if sql.starts_with("SELECT epoch") => {
                 &[INT8, TEXT, TEXT, TEXT, INT8, INT8, INT8, INT8, INT8]
             }

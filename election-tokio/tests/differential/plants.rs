@@ -43,14 +43,19 @@ const UNREGISTER: &[&str] = &["AND candidate_id = "];
 const LIST: &[&str] = &["ORDER BY"];
 const OTHERS: &[&str] = &["(candidate_id <> "];
 /// Each dialect has other words.
-const FENCE: &[&str] = &["FOR KEY SHARE", "LOCK IN SHARE MODE", "updated_ms = updated_ms"];
+const FENCE: &[&str] = &[
+    "FOR KEY SHARE",
+    "LOCK IN SHARE MODE",
+    "updated_ms = updated_ms",
+    "SET fences = f.fences+1 FROM",
+];
 const READ: &[&str] = &["SELECT epoch"];
 
 // The conditions that most statements have.
-const NS: &[&str] = &["WHERE l.ns = ", "WHERE ns = "];
+const NS: &[&str] = &["WHERE f.ns = ", "WHERE l.ns = ", "WHERE ns = "];
 const ID: &[&str] = &["AND l.leader_id = ", "AND leader_id = "];
 const LIFE: &[&str] = &["AND l.incarnation = ", "AND incarnation = "];
-const TERM: &[&str] = &["AND l.epoch = ", "AND epoch = "];
+const TERM: &[&str] = &["AND f.epoch = ", "AND l.epoch = ", "AND epoch = "];
 const REQUEST: &[&str] = &[
     "COALESCE(l.resign_requested_epoch = l.epoch, false)",
     "COALESCE(resign_requested_epoch = epoch, false)",
@@ -195,3 +200,12 @@ pub(crate) const PROMOTED: &[Bug] = &[
     .on(&[Postgres]),
     bug("a record in the future stays", RECORD, &["s.since_ms > "], "0 > ").on(&[Postgres]),
 ];
+
+/// What only the statements for clusters have.
+pub(crate) const CLUSTERS: &[Bug] = &[
+    bug("a won term leaves the fence behind", ATTEMPT, FENCED, "").on(&[Postgres]),
+    bug("a term that was taken over leaves the fence behind", TAKE_OVER, FENCED, "")
+        .on(&[Postgres]),
+];
+
+const FENCED: &[&str] = &["epoch = excluded.epoch, "];

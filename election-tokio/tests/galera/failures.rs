@@ -2,7 +2,7 @@
 
 use crate::support::{Node, election, elector, knows, namespace, run, until};
 use election_driver::{
-    conformance::Galera,
+    conformance::{Galera, free_port},
     core::{Epoch, lease::Failure},
 };
 use election_tokio::{Handle, MySqlStore, Status};
@@ -72,6 +72,10 @@ pub(crate) async fn a_list_passes_over_a_server_that_refuses(
     goes_on(&mut nodes[1]).await;
     let mut newcomer = MySqlStore::connect(&every(cluster)).unwrap();
     newcomer.leader(&namespace()).await.unwrap();
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", cluster.node(0).port(), free_port());
+    let mut others = MySqlStore::connect(&listed(&hosts)).unwrap();
+    let said = others.leader(&namespace()).await.unwrap_err().to_string();
+    assert!(said.contains("wsrep_reject_queries"), "{said}");
     refuse("NONE");
     leader.shutdown().await;
 }
@@ -79,7 +83,11 @@ pub(crate) async fn a_list_passes_over_a_server_that_refuses(
 /// The URL of a list of all servers.
 fn every(cluster: &Galera) -> String {
     let hosts = [0, 1, 2].map(|at| format!("127.0.0.1:{}", cluster.node(at).port()));
-    format!("mysql://election:election@{}/election", hosts.join(","))
+    listed(&hosts.join(","))
+}
+
+fn listed(hosts: &str) -> String {
+    format!("mysql://election:election@{hosts}/election")
 }
 
 /// Waits until somebody renews or is elected at the others. One renewal may be under way already.

@@ -17,7 +17,7 @@ use crate::{
 use election_core::{
     Epoch, Namespace,
     lease::{Answer, Failure, Query, Registration},
-    sql::{Call, CandidateRow, Dialect, Outcome, Progress, RowError, Statements, Tables, Value},
+    sql::{Call, CandidateRow, Dialect, Flavor, Outcome, Progress, RowError, Statements, Value},
 };
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -97,9 +97,9 @@ pub struct Plant {
     pub to: &'static str,
 }
 
-/// The default tables over a connection to the kind of database that `store` is for.
-pub fn steered<C: Client>(_store: &SqlStore<C>, connection: C::Connection) -> impl Steered {
-    let statements = Arc::new(Statements::new(C::DIALECT, &Tables::default()));
+/// The statements of a store, over a connection to the kind of database that it is for.
+pub fn steered<C: Client>(store: &SqlStore<C>, connection: C::Connection) -> impl Steered {
+    let statements = store.statements.clone();
     Line::<C> { connection, statements, now_ms: 0, plant: None, planted: 0 }
 }
 
@@ -131,7 +131,7 @@ impl<C: Client> Steered for Line<C> {
     }
 
     async fn clear(&mut self) -> Result<(), StoreError> {
-        if C::DIALECT == Dialect::MySql {
+        if C::DIALECT == Dialect::MySql || self.is_cluster() {
             self.plain("DELETE FROM election_fence").await?; // it refers to the next
         }
         self.forget().await?;
@@ -140,7 +140,7 @@ impl<C: Client> Steered for Line<C> {
     }
 
     async fn forget(&mut self) -> Result<(), StoreError> {
-        if C::DIALECT != Dialect::Postgres {
+        if C::DIALECT != Dialect::Postgres || self.is_cluster() {
             return Ok(());
         }
         self.plain("DELETE FROM election_server").await
@@ -224,6 +224,10 @@ const ALL_ROWS: &str = "SELECT 0, ns, epoch, leader_id, incarnation, label, elec
      NULL, NULL, NULL, NULL FROM election_candidate";
 
 impl<C: Client> Line<C> {
+    fn is_cluster(&self) -> bool {
+        self.statements.flavor().is_some_and(Flavor::is_cluster)
+    }
+
     async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         let sql = self.text(call.sql);
         let statements = &*self.statements;

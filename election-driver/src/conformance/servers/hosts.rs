@@ -147,10 +147,14 @@ pub async fn replicas_alone_are_named_with_the_reason<R: Runtime + Default>(
 pub async fn a_replica_is_asked_again_at_once<R: Runtime + Default>(database: OnPostgres<R>) {
     let standby = database.server().standby();
     let mut store = postgres_at(&[nowhere(), standby.port()], "");
+    is_asked_again_at_once(&mut store, "it is a replica").await;
+}
+
+async fn is_asked_again_at_once<C: Client>(store: &mut SqlStore<C>, why: &str) {
     store.prepare(&Config::builder().ttl(TTL).build().unwrap());
     for _ in 0..8 {
         let said = store.leader(&namespace()).await.unwrap_err().to_string();
-        assert!(said.contains("it is a replica") && !said.contains("waits"), "{said}");
+        assert!(said.contains(why) && !said.contains("waits"), "{said}");
     }
 }
 
@@ -264,6 +268,14 @@ pub async fn a_server_that_only_reads_is_left<R: Runtime + Default>(database: On
     for port in ports {
         assert!(said.contains(&format!("127.0.0.1:{port}: it takes no writes")), "{said}");
     }
+}
+
+pub async fn a_server_that_only_reads_is_asked_again_at_once<R: Runtime + Default>(
+    database: OnMariaDb<R>,
+) {
+    database.server().administer("mysql", "SET GLOBAL read_only = 1");
+    let mut store = mariadb_at(&[nowhere(), database.server().port()]);
+    is_asked_again_at_once(&mut store, "it takes no writes").await;
 }
 
 /// What hosts are named is not a matter of which of them answers.

@@ -47,6 +47,7 @@ list! { $ __conformance_servers in servers:
         hosts_of_two_clusters_are_refused: postgres;
         hosts_that_do_not_tell_their_cluster_are_worth_one_warning: postgres;
         a_server_that_only_reads_is_left: mariadb;
+        a_server_that_only_reads_is_asked_again_at_once: mariadb;
         all_hosts_are_named: bare_postgres;
         an_unknown_parameter_is_worth_one_warning: bare_postgres;
     }

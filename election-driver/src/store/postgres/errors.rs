@@ -22,6 +22,8 @@ pub(super) const READS: &str = "25006";
 pub(super) const EXISTS: &str = "42P07";
 /// There is such a row already.
 pub(super) const TWICE: &str = "23505";
+/// The server has given the statement up.
+pub(super) const CANCELLED: &str = "57014";
 /// There is no such setting.
 pub(super) const UNKNOWN: &str = "42704";
 
@@ -33,12 +35,12 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
         Some(match code {
             LOCKED => (Failure::Conflict, "another transaction holds the leader row or its table"),
             "40001" | "40P01" => (Failure::Conflict, RACE),
-            "57014" if message.contains("statement timeout") => (
+            CANCELLED if message.contains("statement timeout") => (
                 Failure::Transient,
                 "the server took too long over the statement and has given it up; check what it is \
                  busy with (pg_stat_activity)",
             ),
-            "57014" => (Failure::Transient, "somebody has cancelled the statement"),
+            CANCELLED => (Failure::Transient, "somebody has cancelled the statement"),
             "57P01" | "57P02" => {
                 (Failure::Ambiguous, "an administrator, or the server, has ended the connection")
             }
