@@ -64,6 +64,8 @@ pub(crate) struct Failed {
     message: Option<String>,
     exit: Exit,
     code: Option<StoreErrorCode>,
+    /// Options one of which is missing.
+    lacks: &'static [&'static str],
 }
 
 impl fmt::Display for Failed {
@@ -74,7 +76,7 @@ impl fmt::Display for Failed {
 
 impl Failed {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: Some(message.into()), exit: Exit::TOOL_FAILED, code: None }
+        Self { message: Some(message.into()), exit: Exit::TOOL_FAILED, code: None, lacks: &[] }
     }
 
     /// An error with all of its causes.
@@ -85,6 +87,16 @@ impl Failed {
     /// The same, with what the database is known to have against it.
     pub(crate) fn because(self, code: Option<StoreErrorCode>) -> Self {
         Self { code, ..self }
+    }
+
+    /// The same, for want of one of these options.
+    pub(crate) fn lacking(self, options: &'static [&'static str]) -> Self {
+        Self { lacks: options, ..self }
+    }
+
+    /// The options one of which is missing.
+    pub(crate) fn lacks(&self) -> &'static [&'static str] {
+        self.lacks
     }
 
     /// What the database is known to have against it.
@@ -139,7 +151,9 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<(), Failed> {
     const SIGPIPE: i32 = 13;
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE), code: None },
+        ErrorKind::BrokenPipe => {
+            Failed { message: None, exit: Exit::signal(SIGPIPE), code: None, lacks: &[] }
+        }
         _ => Failed::of("standard output", &error),
     })
 }
