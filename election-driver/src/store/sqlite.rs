@@ -60,6 +60,8 @@ pub struct SqliteFile {
     timeouts: Timeouts,
     /// Whether the log has said that everybody may read the file.
     warned: Arc<AtomicBool>,
+    /// Whether this process has had the database open.
+    used: Arc<AtomicBool>,
 }
 
 impl SqliteStore {
@@ -81,7 +83,12 @@ impl SqliteStore {
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
         files::refuse(&files::resolved(&path))?;
-        let client = SqliteFile { path, timeouts: Timeouts::ALONE, warned: Arc::default() };
+        let client = SqliteFile {
+            path,
+            timeouts: Timeouts::ALONE,
+            warned: Arc::default(),
+            used: Arc::default(),
+        };
         Self::with_client(client, &Tables::default()).with_tables(tables)
     }
 
@@ -143,9 +150,11 @@ impl Client for SqliteFile {
             .synchronous(SqliteSynchronous::Full)
             .optimize_on_close(false, None)
             .disable_statement_logging();
+        let used = self.used.load(Ordering::Relaxed);
         let connected = options.connect().await;
         let mut connection = connected
-            .map_err(|error| errors::unopened(explain(error, Failure::Transient), &path))?;
+            .map_err(|error| errors::unopened(explain(error, Failure::Transient), &path, used))?;
+        self.used.store(true, Ordering::Relaxed);
         if create {
             prepare_new(&mut connection).await?;
         }
@@ -294,6 +303,36 @@ mod tests {
         let store = SqliteStore::open(directory.path().join("e.db")).unwrap();
         futures_lite::future::block_on(async {
             store.client.make().unwrap();
+    /// Whoever creates it anew makes a second election.
+    #[test]
+    fn a_database_that_was_in_use_is_to_be_put_back() {
+        let room = tempfile::tempdir().unwrap();
+        let place = room.path().join("place");
+        let opened = |store: &SqliteStore| {
+            let client = store.client.clone();
+            let connected =
+                futures_lite::future::block_on(client.connect(false, &Progress::default()));
+            connected.map(drop).map_err(|error| error.to_string())
+        };
+        let told = |store: &SqliteStore, remedy: &str| {
+            let error = opened(store).unwrap_err();
+            assert!(error.contains(remedy), "no {remedy:?}: {error}");
+        };
+        let store = SqliteStore::open(place.join("e.db")).unwrap();
+        told(&store, "its directory does not exist; create it");
+        std::fs::create_dir(&place).unwrap();
+        told(&store, "the file does not exist; create it");
+        store.client.make().unwrap();
+        assert_eq!(opened(&store), Ok(()));
+        let away = room.path().join("away");
+        std::fs::rename(&place, &away).unwrap();
+        told(&store, "its directory was moved or removed while it was in use; put that back");
+        std::fs::create_dir(&place).unwrap();
+        told(&store, "the file was moved or removed while it was in use; put it back");
+        let other = SqliteStore::open(place.join("e.db")).unwrap();
+        told(&other, "the file does not exist; create it");
+    }
+
             let (mut connection, ()) =
                 store.client.connect(true, &Progress::default()).await.unwrap();
             let asked = sqlx::query_scalar::<_, i64>("PRAGMA synchronous");

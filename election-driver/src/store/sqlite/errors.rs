@@ -78,8 +78,10 @@ fn names_no_column(message: &str) -> bool {
     message.starts_with("no such column") || message.contains(" has no column named ")
 }
 
-/// Why a file cannot be opened: SQLite has one code for all causes, the system has one for each.
-pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
+/// Why a file cannot be opened: SQLite has one code for all causes, the system has one for each. What
+/// is gone after this process has `used` it is elsewhere, and must not be created anew: there would be
+/// two elections once it is back.
+pub(super) fn unopened(error: StoreError, path: &Path, used: bool) -> StoreError {
     let cause = Cause::of(&error).and_then(sqlx::Error::as_database_error);
     let code = cause.and_then(|error| error.code()?.parse::<i32>().ok());
     if code.is_none_or(|code| code & 0xff != CANNOT_OPEN) {
@@ -94,6 +96,14 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
     let file = asked(path, Access::READ_OK | Access::WRITE_OK);
     let why = match (asked(directory, Access::WRITE_OK | Access::EXEC_OK), file) {
         (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; create it",
+        (Err(io::ErrorKind::NotFound), _) if used => {
+            "its directory was moved or removed while it was in use; put that back with everything \
+             in it, and make no other: two could lead"
+        }
+        (_, Err(io::ErrorKind::NotFound)) if used => {
+            "the file was moved or removed while it was in use; put it back with its -wal and -shm, \
+             and make no other: two could lead"
+        }
         (Err(io::ErrorKind::NotADirectory), _) => {
             "the path of its directory is a file; correct the path"
         }
