@@ -316,3 +316,32 @@ fn a_name_that_two_have_leads_once_and_what_is_over_has_no_time() {
         assert_eq!(status[0][key], Value::Null, "{key}: {status:?}");
     }
 }
+
+/// A script of another database's would fail half-way.
+#[test]
+fn a_script_says_which_database_it_is_for() {
+    let world = World::new();
+    let first = |options: &[&str]| {
+        let arguments = [&["schema"], options].concat();
+        let said = text(&world.output(&mut world.bare(&arguments)));
+        said.lines().next().expect("a line").to_owned()
+    };
+    let other = "-- For sqlite; for another database: --store postgres://... or mysql://...";
+    assert_eq!(first(&[]), other);
+    assert_eq!(first(&["--store", "sqlite:e.db"]), "-- For sqlite");
+    assert_eq!(first(&["--store", "postgres://h/d?sslmode=disable"]), "-- For postgres");
+    assert_eq!(first(&["--store", "mysql://h/d?ssl-mode=DISABLED"]), "-- For mysql");
+    // It is what the command makes itself.
+    let script = text(&world.output(&mut world.election("schema", &[])));
+    block_on(async {
+        use sqlx::{
+            AssertSqlSafe, ConnectOptions as _, Executor as _, raw_sql,
+            sqlite::SqliteConnectOptions,
+        };
+        let options = SqliteConnectOptions::new().filename(world.database());
+        let mut connection = options.create_if_missing(true).connect().await.expect("a database");
+        connection.execute(raw_sql(AssertSqlSafe(script))).await.expect("tables");
+    });
+    let ran = world.output(&mut world.election("run", &["--no-schema", "--", "true"]));
+    assert!(ran.status.success(), "{ran:?}");
+}

@@ -14,13 +14,14 @@ use crate::{
     exit::{Exit, Failed, print},
     line,
     settings::{Named, Place, client, no_store, observed, ordered},
+    store::AnyStore,
 };
 use election_tokio::{
     Election, Status, Store as _, StoreError,
     core::{
         Change, Epoch, Label, Namespace,
         lease::{Config, Failure, Row},
-        sql::{CandidateRow, ElectionRow, Schema},
+        sql::{CandidateRow, Dialect, ElectionRow, Schema},
     },
 };
 use serde_json::{Value, json};
@@ -287,6 +288,9 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
             print(json!({ "version": Schema::VERSION, "sql": script }))?;
         } else {
             print(script.trim_end())?;
+        let dialect = named.store.as_ref().map_or(built::BUILT[0], AnyStore::dialect);
+        let others = built::other_urls().filter(|_| named.store.is_none());
+        let script = format!("{}\n{script}", meant_for(dialect, others));
         }
         return Ok(Exit::OK);
     }
@@ -316,6 +320,13 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
 
 fn unusable(error: &StoreError) -> Failed {
     Failed::of("the database cannot be used", error).because(error.code())
+}
+
+/// The first line of a script: whoever applies it to another database sees why that fails.
+fn meant_for(dialect: Dialect, others: Option<String>) -> String {
+    let others = others.map(|urls| format!("; for another database: --store {urls}"));
+    // A server may take nothing but ASCII.
+    format!("-- For {dialect}{}", others.unwrap_or_default().replace('…', "..."))
 }
 
 /// Runs one of these commands. They share nothing with an elector except the database.
