@@ -5,12 +5,17 @@ use crate::{
     secret,
 };
 use election_tokio::{StoreErrorCode, log::chain};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::retry_on_intr,
+};
 use std::{
     error::Error,
-    fmt,
+    fmt, future,
     io::{ErrorKind, Write as _},
     process::ExitStatus,
 };
+use tokio::task::spawn_blocking;
 use tracing::Level;
 
 /// The outcomes of the command.
@@ -79,6 +84,12 @@ impl Failed {
         Self { message: Some(message.into()), exit: Exit::TOOL_FAILED, code: None, lacks: &[] }
     }
 
+    /// The reader of standard output has gone away: no words, and the exit that SIGPIPE would be.
+    fn unread() -> Self {
+        const SIGPIPE: i32 = 13;
+        Self { message: None, exit: Exit::signal(SIGPIPE), code: None, lacks: &[] }
+    }
+
     /// An error with all of its causes.
     pub(crate) fn of(what: &str, error: &dyn Error) -> Self {
         Self::new(format!("{what}: {}", chain(error)))
@@ -142,18 +153,31 @@ pub(crate) fn print(line: impl fmt::Display) -> Result<(), Failed> {
     write_out(format!("{}\n", printable(&line.to_string())).as_bytes())
 }
 
+/// Returns once nobody can read standard output any more, as when `head` has ended: who waits for
+/// something to print would learn of it only then. Never returns where the system does not tell.
+pub(crate) async fn unread() -> Failed {
+    // A thread of its own, which nobody waits for: tokio wants to own what it watches.
+    let closed = spawn_blocking(|| {
+        let out = std::io::stdout();
+        let mut polled = [PollFd::new(&out, PollFlags::empty())];
+        let told = retry_on_intr(|| poll(&mut polled, None));
+        told.is_ok() && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    });
+    match closed.await {
+        Ok(true) => Failed::unread(),
+        _ => future::pending().await,
+    }
+}
+
 /// Writes to standard output.
 ///
 /// # Errors
 /// If that fails. If the reader has gone away, as `head` does, this process ends silently, as
 /// SIGPIPE would end it.
 pub(crate) fn write_out(bytes: &[u8]) -> Result<(), Failed> {
-    const SIGPIPE: i32 = 13;
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => {
-            Failed { message: None, exit: Exit::signal(SIGPIPE), code: None, lacks: &[] }
-        }
+        ErrorKind::BrokenPipe => Failed::unread(),
         _ => Failed::of("standard output", &error),
     })
 }
