@@ -317,6 +317,24 @@ fn a_name_that_two_have_leads_once_and_what_is_over_has_no_time() {
     }
 }
 
+/// Whoever mistypes a name would see a heading over nothing.
+#[test]
+fn an_empty_list_is_told_in_words() {
+    let world = World::new();
+    world.output(&mut world.election("schema", &["--apply"]));
+    let list = |options: &[&str]| text(&world.output(&mut world.election("list", options)));
+    let said = list(&[]);
+    assert!(said.starts_with("default: nobody stands for election, and nobody has ever"), "{said}");
+    assert_eq!(list(&["--json"]), "");
+    assert!(world.output(&mut world.election("run", &["--", "true"])).status.success());
+    assert_eq!(list(&[]).trim_end(), "default: nobody stands for election");
+    // It has left, and its lease is kept.
+    let kept = ["--node", "one", "--at-least-for", "10m", "--", "true"];
+    assert!(world.output(&mut world.election("run", &kept)).status.success());
+    let said = list(&[]);
+    assert!(said.contains("nobody is on the list of candidates, but one leads"), "{said}");
+}
+
 /// A script of another database's would fail half-way.
 #[test]
 fn a_script_says_which_database_it_is_for() {

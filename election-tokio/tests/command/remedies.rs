@@ -355,6 +355,7 @@ fn times_that_are_left_are_called_so() {
     let world = World::new();
     let _leader = world.candidate("one", &["--ttl", "60s"], "");
     world.start_after(0);
+    world.listed(1);
     for (options, heading) in [(&[][..], "LISTING LEFT"), (&["--elections"], "LEASE LEFT")] {
         let output = world.output(&mut world.election("list", options));
         let said = String::from_utf8_lossy(&output.stdout);
