@@ -223,7 +223,7 @@ pub(super) fn list(report: &Report) -> String {
         role.to_owned(),
         report.promised.to_string(),
         own,
-        "asked".to_owned(),
+        "this member".to_owned(),
     ]];
     rows.extend(report.peers.iter().map(|peer| {
         let heard = peer.heard.as_ref();
