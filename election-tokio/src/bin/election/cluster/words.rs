@@ -283,7 +283,7 @@ fn position(place: Place) -> String {
 }
 
 /// Tenths of a second are enough for people.
-fn span(millis: u64) -> String {
+pub(super) fn span(millis: u64) -> String {
     format!("{}.{}s", millis / 1_000, millis % 1_000 / 100)
 }
 
