@@ -58,7 +58,7 @@ pub struct SqliteFile {
     /// The path as it was given: its target may change.
     path: PathBuf,
     timeouts: Timeouts,
-    /// Whether the log has said that everybody may read the file.
+    /// Whether it was looked whether everybody may read the file, and said.
     warned: Arc<AtomicBool>,
     /// Whether this process has had the database open.
     used: Arc<AtomicBool>,
@@ -141,7 +141,6 @@ impl Client for SqliteFile {
     ) -> Result<(SqliteConnection, ()), StoreError> {
         let path = files::resolved(&self.path);
         files::refuse(&path)?;
-        self.warn_if_exposed(&path);
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(false)
@@ -150,8 +149,8 @@ impl Client for SqliteFile {
             .synchronous(SqliteSynchronous::Full)
             .optimize_on_close(false, None)
             .disable_statement_logging();
-        let used = self.used.load(Ordering::Relaxed);
         let connected = options.connect().await;
+        let used = self.used.load(Ordering::Relaxed);
         let mut connection = connected
             .map_err(|error| errors::unopened(explain(error, Failure::Transient), &path, used))?;
         self.used.store(true, Ordering::Relaxed);
@@ -186,6 +185,10 @@ impl Client for SqliteFile {
 
     fn misses_column(error: &StoreError) -> bool {
         errors::lacks_column(error)
+    }
+
+    fn takes_part(&self) {
+        self.warn_if_exposed();
     }
 
     fn admit(&self) -> Result<(), StoreError> {
@@ -242,9 +245,12 @@ impl Client for SqliteFile {
 }
 
 impl SqliteFile {
-    fn warn_if_exposed(&self, path: &Path) {
-        let Some(mode) = files::exposed(path) else { return };
-        if !self.warned.swap(true, Ordering::Relaxed) {
+    fn warn_if_exposed(&self) {
+        if self.warned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let path = files::resolved(&self.path);
+        if let Some(mode) = files::exposed(&path) {
             tracing::warn!(
                 "everybody on this machine can open {} (mode {mode:o}), and so hold a lock that \
                  costs the lease; remove that right (chmod o-rwx, its -wal and -shm too)",
@@ -297,12 +303,6 @@ fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Result<Value<'static>, St
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_acknowledged_commit_is_on_the_disk() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(directory.path().join("e.db")).unwrap();
-        futures_lite::future::block_on(async {
-            store.client.make().unwrap();
     /// Whoever creates it anew makes a second election.
     #[test]
     fn a_database_that_was_in_use_is_to_be_put_back() {
@@ -333,6 +333,12 @@ mod tests {
         told(&other, "the file does not exist; create it");
     }
 
+    #[test]
+    fn an_acknowledged_commit_is_on_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("e.db")).unwrap();
+        futures_lite::future::block_on(async {
+            store.client.make().unwrap();
             let (mut connection, ()) =
                 store.client.connect(true, &Progress::default()).await.unwrap();
             let asked = sqlx::query_scalar::<_, i64>("PRAGMA synchronous");

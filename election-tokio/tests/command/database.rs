@@ -213,6 +213,10 @@ fn a_file_that_everybody_can_open_is_warned_of_once() {
     assert_eq!(warnings(), 0, "made just now");
     rights(&world.database(), 0o644);
     assert_eq!(warnings(), 1);
+    for look in [&["status"][..], &["list"], &["check"], &["check", "-q"], &["resign"]] {
+        let output = world.output(&mut world.election(look[0], &look[1..]));
+        assert!(output.stderr.is_empty(), "who only looks can lose no lease: {output:?}");
+    }
     rights(&world.database(), 0o602);
     assert_eq!(warnings(), 1, "who can only write can hold a lock, too");
     rights(world.path(), 0o700);
