@@ -51,8 +51,8 @@
 //!
 //! Trouble that ends within about a second is not logged, nor is a first connection that takes less
 //! than a lease to open. Trouble that returns within five minutes
-//! is logged once it has lasted as long as a lease; before that, only `lost` names its `cause`. The
-//! [metrics](crate::metrics) count every question. Single failures are logged at debug. So are
+//! is logged once it has lasted as long as a lease. Trouble that costs leadership is logged right
+//! behind `lost`, whose `cause` it is. The [metrics](crate::metrics) count every question. Single failures are logged at debug. So are
 //! locks that others hold, since these are usual among candidates.
 
 mod chain;
@@ -218,15 +218,16 @@ impl Log {
     }
 
     fn changed(&mut self, now: Timestamp, change: &Change) {
-        let mut cause = None;
+        let mut cost = false;
         if let Change::Lost { term, reason, .. } = change {
             self.ended = Some((term.epoch, *reason));
-            if *reason == Loss::Expired && self.row.is_ongoing() {
-                self.row.was_told(now);
-                cause = Some(&*self.cause);
-            }
+            cost = *reason == Loss::Expired && self.row.is_ongoing();
         }
-        changed(change, cause);
+        changed(change, cost.then_some(&*self.cause));
+        if let Some(word) = cost.then(|| self.row.costs(now)).flatten() {
+            self.until = None;
+            self.outage(now, word, &self.cause);
+        }
     }
 
     /// The lease has let go of a term of this process.

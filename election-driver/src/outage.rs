@@ -118,12 +118,12 @@ impl Outage {
         Some(Word { news: News::Over, lasts: now.since(since), failures })
     }
 
-    /// The outage was logged in other words, because it has cost something.
-    pub(crate) fn was_told(&mut self, now: Timestamp) {
-        if let Some(ongoing) = &mut self.ongoing {
-            let told = Told { at: now, pause: FIRST_PAUSE, fatal: ongoing.fatal };
-            ongoing.told.get_or_insert(told);
-        }
+    /// The outage has cost something, so it is logged at once, unless it was logged already.
+    pub(crate) fn costs(&mut self, now: Timestamp) -> Option<Word> {
+        let ongoing = self.ongoing.as_mut().filter(|ongoing| ongoing.told.is_none())?;
+        ongoing.told = Some(Told { at: now, pause: FIRST_PAUSE, fatal: ongoing.fatal });
+        let (lasts, failures) = (now.since(ongoing.since), ongoing.failures);
+        Some(Word { news: News::Begins, lasts, failures })
     }
 
     /// Drops an outage that has not been logged: something else explains it.
@@ -267,13 +267,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_by_other_words_is_told_when_it_is_over() {
+    fn what_costs_something_is_told_at_once_and_when_it_is_over() {
         let mut outage = outage();
-        outage.was_told(at(0));
+        assert_eq!(outage.costs(at(0)), None, "there was none");
         assert_eq!(outage.answered(at(1)), None, "there was none");
         assert_eq!(said(&mut outage, 10..20, Gravity::Usual), NOTHING);
         said(&mut outage, 19..20, Gravity::Fatal);
-        outage.was_told(at(20));
+        let lasts = Duration::from_millis(10);
+        let word = Word { news: News::Begins, lasts, failures: 11 };
+        assert_eq!(outage.costs(at(20)), Some(word));
+        assert_eq!(outage.costs(at(21)), None, "said twice");
         assert_eq!(said(&mut outage, 20..30_000, Gravity::Fatal), NOTHING);
         assert_eq!(outage.answered(at(30_000)).map(|word| word.news), Some(News::Over));
     }

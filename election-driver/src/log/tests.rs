@@ -3,7 +3,7 @@
 use super::{Log, capture};
 use crate::StoreError;
 use election_core::{
-    Candidate, Epoch, Incarnation, NodeId, Timestamp,
+    Candidate, Change, Epoch, Incarnation, Loss, NodeId, Term, Timestamp,
     lease::{Answer, Config, Failure, Holder, Query, Row},
 };
 use std::time::Duration;
@@ -120,4 +120,35 @@ fn a_lock_that_keeps_from_writing_is_not_over_because_somebody_may_read() {
         log.answered(at(25), &Query::Observe, &seen(true));
     };
     assert_eq!(told(freed), ["outage", "outage_over"]);
+}
+
+/// An outage that has no beginning in the log is over there either never, or to everybody's surprise.
+#[test]
+fn an_outage_that_costs_leadership_begins_before_it_is_over() {
+    let lost = || Change::Lost {
+        term: Term { epoch: Epoch::new(7), leader: NodeId::new("this").expect("a name") },
+        reason: Loss::Expired,
+        stop_by: at(2),
+        successor: None,
+    };
+    let short = told(|log| {
+        fails(log, 1, &RENEW, Failure::Transient);
+        log.changed(at(1), &lost());
+        fails(log, 2, &Query::Observe, Failure::Transient);
+        log.answered(at(3), &Query::Observe, &seen(false));
+    });
+    assert_eq!(short, ["lost", "outage", "outage_over"]);
+    let long = told(|log| {
+        for seconds in 0..10 {
+            fails(log, seconds, &RENEW, Failure::Transient);
+        }
+        log.changed(at(10), &lost());
+        log.answered(at(11), &Query::Observe, &seen(false));
+    });
+    assert_eq!(long, ["outage", "lost", "outage_over"]);
+    let none = told(|log| {
+        log.changed(at(1), &lost());
+        log.answered(at(2), &Query::Observe, &seen(false));
+    });
+    assert_eq!(none, ["lost"]);
 }

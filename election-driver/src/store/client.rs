@@ -165,6 +165,9 @@ pub trait Client: Clone + Send + Sync + 'static {
         Ok(())
     }
 
+    /// This process takes part in an election there, and does not only look on.
+    fn takes_part(&self) {}
+
     /// Refuses a database that not everybody shares any more; called before every conversation.
     fn admit(&self) -> Result<(), StoreError> {
         Ok(())

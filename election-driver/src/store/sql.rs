@@ -269,6 +269,7 @@ impl<C: Client> SqlStore<C> {
     /// Dropping the future may leave the call done or not done; call again.
     pub async fn elect(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
         let row = on_own_connection!(self.elect(who))?;
+        self.client.takes_part();
         if who.leads(&row) && row.renewals == 0 {
             self.client.announce();
         }
@@ -366,6 +367,9 @@ impl<C: Client> Store for SqlStore<C> {
         query: &Query,
     ) -> Result<Answer, StoreError> {
         let answer = on_own_connection!(self.answer(registration, query))?;
+        if *query != Query::Observe {
+            self.client.takes_part();
+        }
         if matches!(answer, Answer::Won { .. } | Answer::Released) {
             self.client.announce();
         }

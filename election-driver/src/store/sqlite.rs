@@ -58,8 +58,10 @@ pub struct SqliteFile {
     /// The path as it was given: its target may change.
     path: PathBuf,
     timeouts: Timeouts,
-    /// Whether the log has said that everybody may read the file.
+    /// Whether it was looked whether everybody may read the file, and said.
     warned: Arc<AtomicBool>,
+    /// Whether this process has had the database open.
+    used: Arc<AtomicBool>,
 }
 
 impl SqliteStore {
@@ -81,7 +83,12 @@ impl SqliteStore {
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
         files::refuse(&files::resolved(&path))?;
-        let client = SqliteFile { path, timeouts: Timeouts::ALONE, warned: Arc::default() };
+        let client = SqliteFile {
+            path,
+            timeouts: Timeouts::ALONE,
+            warned: Arc::default(),
+            used: Arc::default(),
+        };
         Self::with_client(client, &Tables::default()).with_tables(tables)
     }
 
@@ -134,7 +141,6 @@ impl Client for SqliteFile {
     ) -> Result<(SqliteConnection, ()), StoreError> {
         let path = files::resolved(&self.path);
         files::refuse(&path)?;
-        self.warn_if_exposed(&path);
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(false)
@@ -144,8 +150,10 @@ impl Client for SqliteFile {
             .optimize_on_close(false, None)
             .disable_statement_logging();
         let connected = options.connect().await;
+        let used = self.used.load(Ordering::Relaxed);
         let mut connection = connected
-            .map_err(|error| errors::unopened(explain(error, Failure::Transient), &path))?;
+            .map_err(|error| errors::unopened(explain(error, Failure::Transient), &path, used))?;
+        self.used.store(true, Ordering::Relaxed);
         if create {
             prepare_new(&mut connection).await?;
         }
@@ -177,6 +185,10 @@ impl Client for SqliteFile {
 
     fn misses_column(error: &StoreError) -> bool {
         errors::lacks_column(error)
+    }
+
+    fn takes_part(&self) {
+        self.warn_if_exposed();
     }
 
     fn admit(&self) -> Result<(), StoreError> {
@@ -233,9 +245,12 @@ impl Client for SqliteFile {
 }
 
 impl SqliteFile {
-    fn warn_if_exposed(&self, path: &Path) {
-        let Some(mode) = files::exposed(path) else { return };
-        if !self.warned.swap(true, Ordering::Relaxed) {
+    fn warn_if_exposed(&self) {
+        if self.warned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let path = files::resolved(&self.path);
+        if let Some(mode) = files::exposed(&path) {
             tracing::warn!(
                 "everybody on this machine can open {} (mode {mode:o}), and so hold a lock that \
                  costs the lease; remove that right (chmod o-rwx, its -wal and -shm too)",
@@ -287,6 +302,36 @@ fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Result<Value<'static>, St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever creates it anew makes a second election.
+    #[test]
+    fn a_database_that_was_in_use_is_to_be_put_back() {
+        let room = tempfile::tempdir().unwrap();
+        let place = room.path().join("place");
+        let opened = |store: &SqliteStore| {
+            let client = store.client.clone();
+            let connected =
+                futures_lite::future::block_on(client.connect(false, &Progress::default()));
+            connected.map(drop).map_err(|error| error.to_string())
+        };
+        let told = |store: &SqliteStore, remedy: &str| {
+            let error = opened(store).unwrap_err();
+            assert!(error.contains(remedy), "no {remedy:?}: {error}");
+        };
+        let store = SqliteStore::open(place.join("e.db")).unwrap();
+        told(&store, "its directory does not exist; create it");
+        std::fs::create_dir(&place).unwrap();
+        told(&store, "the file does not exist; create it");
+        store.client.make().unwrap();
+        assert_eq!(opened(&store), Ok(()));
+        let away = room.path().join("away");
+        std::fs::rename(&place, &away).unwrap();
+        told(&store, "its directory was moved or removed while it was in use; put that back");
+        std::fs::create_dir(&place).unwrap();
+        told(&store, "the file was moved or removed while it was in use; put it back");
+        let other = SqliteStore::open(place.join("e.db")).unwrap();
+        told(&other, "the file does not exist; create it");
+    }
 
     #[test]
     fn an_acknowledged_commit_is_on_the_disk() {

@@ -125,7 +125,7 @@ fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
     gone("the job", job.pid);
     assert!(election_tokio::now() < free, "the job outlived its lease");
     for each in [&first, &second] {
-        each.says("its directory does not exist");
+        each.says("its directory was moved or removed while it was in use");
     }
     assert_eq!(world.notes("start").len(), 1, "somebody leads without a database");
     fs::rename(&away, &directory).expect("a directory of our own");
@@ -151,6 +151,31 @@ fn a_database_that_is_made_anew_is_used_from_then_on() {
         let row = world.try_row().ok()?;
         (row.epoch.get() == next.epoch && row.live_holder().is_some()).then_some(())
     });
+    world.assert_exclusive();
+}
+
+/// Another directory in its place would hold another election. And who reads the log finds the end of
+/// the outage only behind its beginning.
+#[test]
+fn a_directory_that_was_moved_away_is_to_be_put_back() {
+    let world = World::new();
+    let mut only = world.candidate("only", &["--ttl", "3s"], "");
+    let job = world.start_after(0);
+    let directory = world.database().parent().expect("a directory").to_owned();
+    let away = world.path().join("away");
+    fs::rename(&directory, &away).expect("a directory of our own");
+    gone("the job", job.pid);
+    only.says("event=lost");
+    only.says("its directory was moved or removed while it was in use; put that back");
+    fs::rename(&away, &directory).expect("a directory of our own");
+    let next = world.start_after(job.epoch);
+    assert_eq!(next.elector, only.pid());
+    only.says("event=outage_over");
+    let said = only.messages();
+    assert!(!said.contains("create"), "{said}");
+    let count = |event: &str| said.matches(&format!("event={event} ")).count();
+    assert_eq!((count("outage"), count("outage_over")), (1, 1), "{said}");
+    assert!(only.is_running());
     world.assert_exclusive();
 }
 
@@ -188,6 +213,10 @@ fn a_file_that_everybody_can_open_is_warned_of_once() {
     assert_eq!(warnings(), 0, "made just now");
     rights(&world.database(), 0o644);
     assert_eq!(warnings(), 1);
+    for look in [&["status"][..], &["list"], &["check"], &["check", "-q"], &["resign"]] {
+        let output = world.output(&mut world.election(look[0], &look[1..]));
+        assert!(output.stderr.is_empty(), "who only looks can lose no lease: {output:?}");
+    }
     rights(&world.database(), 0o602);
     assert_eq!(warnings(), 1, "who can only write can hold a lock, too");
     rights(world.path(), 0o700);

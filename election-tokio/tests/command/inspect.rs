@@ -317,3 +317,50 @@ fn a_name_that_two_have_leads_once_and_what_is_over_has_no_time() {
         assert_eq!(status[0][key], Value::Null, "{key}: {status:?}");
     }
 }
+
+/// Whoever mistypes a name would see a heading over nothing.
+#[test]
+fn an_empty_list_is_told_in_words() {
+    let world = World::new();
+    world.output(&mut world.election("schema", &["--apply"]));
+    let list = |options: &[&str]| text(&world.output(&mut world.election("list", options)));
+    let said = list(&[]);
+    assert!(said.starts_with("default: nobody stands for election, and nobody has ever"), "{said}");
+    assert_eq!(list(&["--json"]), "");
+    assert!(world.output(&mut world.election("run", &["--", "true"])).status.success());
+    assert_eq!(list(&[]).trim_end(), "default: nobody stands for election");
+    // It has left, and its lease is kept.
+    let kept = ["--node", "one", "--at-least-for", "10m", "--", "true"];
+    assert!(world.output(&mut world.election("run", &kept)).status.success());
+    let said = list(&[]);
+    assert!(said.contains("nobody is on the list of candidates, but one leads"), "{said}");
+}
+
+/// A script of another database's would fail half-way.
+#[test]
+fn a_script_says_which_database_it_is_for() {
+    let world = World::new();
+    let first = |options: &[&str]| {
+        let arguments = [&["schema"], options].concat();
+        let said = text(&world.output(&mut world.bare(&arguments)));
+        said.lines().next().expect("a line").to_owned()
+    };
+    let other = "-- For sqlite; for another database: --store postgres://... or mysql://...";
+    assert_eq!(first(&[]), other);
+    assert_eq!(first(&["--store", "sqlite:e.db"]), "-- For sqlite");
+    assert_eq!(first(&["--store", "postgres://h/d?sslmode=disable"]), "-- For postgres");
+    assert_eq!(first(&["--store", "mysql://h/d?ssl-mode=DISABLED"]), "-- For mysql");
+    // It is what the command makes itself.
+    let script = text(&world.output(&mut world.election("schema", &[])));
+    block_on(async {
+        use sqlx::{
+            AssertSqlSafe, ConnectOptions as _, Executor as _, raw_sql,
+            sqlite::SqliteConnectOptions,
+        };
+        let options = SqliteConnectOptions::new().filename(world.database());
+        let mut connection = options.create_if_missing(true).connect().await.expect("a database");
+        connection.execute(raw_sql(AssertSqlSafe(script))).await.expect("tables");
+    });
+    let ran = world.output(&mut world.election("run", &["--no-schema", "--", "true"]));
+    assert!(ran.status.success(), "{ran:?}");
+}

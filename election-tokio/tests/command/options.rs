@@ -46,6 +46,38 @@ fn what_is_missing_on_the_command_line_is_told() {
     assert!(!world.database().exists(), "nobody was elected for that");
 }
 
+/// The parser gives them to the job, whose business they may be.
+#[test]
+fn options_behind_the_job_are_told_to_be_the_jobs() {
+    let world = World::new();
+    let run =
+        |arguments: &[&str]| world.output(&mut world.bare(&[&["run"][..], arguments].concat()));
+    let words = |option: &str| {
+        let stands = format!("{option} stands after the job, so it belongs to the job");
+        let remedy = format!("options go before --, as in: election run {option} ... -- CMD");
+        [stands, remedy]
+    };
+    for (arguments, option) in [
+        (&["--", "echo", "hi", "--name", "x", "--store", "sqlite:e.db"][..], "--store"),
+        (&["echo", "hi", "--name", "x", "--store", "sqlite:e.db"], "--store"),
+        (&["--name", "x", "--", "echo", "--store=sqlite:e.db"], "--store"),
+        (&["--", "echo", "--name", "x", "--store-file=url"], "--store-file"),
+        (&["echo", "--cluster", "c.toml"], "--cluster"),
+        (&["--", "--store", "sqlite:e.db", "echo"], "--store"),
+        (&["--store", "sqlite:e.db", "echo", "--name", "x"], "--name"),
+        (&["--store", "sqlite:e.db", "--", "echo", "--name=x"], "--name"),
+    ] {
+        let [stands, remedy] = words(option);
+        refused(&run(arguments), 125, &[&stands, &remedy]);
+    }
+    // These are only alike.
+    let other = run(&["--", "echo", "--stores", "--name", "x", "store"]);
+    refused(&other, 125, &["no database is named; give --store"]);
+    let none = run(&["--store", "sqlite:e.db", "--", "echo", "--store", "x"]);
+    refused(&none, 125, &["no election is named; give --name"]);
+    assert!(!world.path().join("e.db").exists(), "nobody was elected for that");
+}
+
 #[test]
 fn who_only_tries_runs_when_nobody_leads_and_gives_up_at_once_when_somebody_does() {
     let world = World::new();

@@ -1,12 +1,14 @@
 //! Standard input, output and error of elector and job.
 
 use super::{
+    members::{IDS, Members},
     process::eventually,
     world::{Candidate, World},
 };
 use rustix::pipe::PipeFlags;
 use std::{
-    io::Write as _,
+    fs::File,
+    io::{BufRead as _, BufReader, Write as _},
     os::fd::OwnedFd,
     process::{Command, Stdio},
 };
@@ -69,6 +71,29 @@ fn a_reader_who_went_away_ends_the_command_without_a_word() {
             assert_eq!(output.status.code(), Some(141), "{command}: {output:?}");
             assert!(output.stderr.is_empty(), "{command}: {output:?}");
         }
+    }
+}
+
+/// As `| head -1` goes away: behind the first line, and long before there is another.
+#[test]
+fn an_observer_ends_with_its_reader() {
+    let world = World::new();
+    let _leader = world.candidate("leader", &["--ttl", "60s"], "");
+    world.start_after(0);
+    let members = Members::new();
+    let (_all, _job, first) = members.led();
+    for mut observe in [world.election("observe", &[]), members.command("observe", IDS[first], &[])]
+    {
+        let (reader, writer) = unread();
+        observe.stdin(Stdio::null()).stderr(Stdio::null()).stdout(writer);
+        let mut observer = Candidate::of(observe);
+        let mut line = String::new();
+        let mut reader = BufReader::new(File::from(reader));
+        reader.read_line(&mut line).expect("its first line");
+        assert!(line.contains(" leads"), "{line}");
+        assert!(observer.is_running());
+        drop(reader);
+        assert_eq!(observer.exit(), Some(141));
     }
 }
 

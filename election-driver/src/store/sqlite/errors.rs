@@ -27,8 +27,9 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             3 | 8 => (
                 Failure::Fatal,
-                "the file or its directory cannot be written; grant this user write access to \
-                 both (SQLite keeps its log beside the file)",
+                "the file or its directory cannot be written, and whoever looks on has to write, \
+                 too, because SQLite keeps its log beside the file; grant this user write access to \
+                 both, or ask as the user who runs the election",
             ),
             13 => (Failure::Fatal, "the disk is full; free some space"),
             CANNOT_OPEN => (
@@ -78,8 +79,10 @@ fn names_no_column(message: &str) -> bool {
     message.starts_with("no such column") || message.contains(" has no column named ")
 }
 
-/// Why a file cannot be opened: SQLite has one code for all causes, the system has one for each.
-pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
+/// Why a file cannot be opened: SQLite has one code for all causes, the system has one for each. What
+/// is gone after this process has `used` it is elsewhere, and must not be created anew: there would be
+/// two elections once it is back.
+pub(super) fn unopened(error: StoreError, path: &Path, used: bool) -> StoreError {
     let cause = Cause::of(&error).and_then(sqlx::Error::as_database_error);
     let code = cause.and_then(|error| error.code()?.parse::<i32>().ok());
     if code.is_none_or(|code| code & 0xff != CANNOT_OPEN) {
@@ -93,13 +96,21 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
     };
     let file = asked(path, Access::READ_OK | Access::WRITE_OK);
     let why = match (asked(directory, Access::WRITE_OK | Access::EXEC_OK), file) {
+        (Err(io::ErrorKind::NotFound), _) if used => {
+            "its directory was moved or removed while it was in use; put that back with everything \
+             in it, and make no other: two could lead"
+        }
+        (_, Err(io::ErrorKind::NotFound)) if used => {
+            "the file was moved or removed while it was in use; put it back with its -wal and -shm, \
+             and make no other: two could lead"
+        }
         (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; create it",
         (Err(io::ErrorKind::NotADirectory), _) => {
             "the path of its directory is a file; correct the path"
         }
         (Err(io::ErrorKind::PermissionDenied), _) => {
-            "its directory is not writable for this user, and SQLite keeps its log there; grant \
-             that (chmod, chown)"
+            "its directory is not writable for this user, and SQLite keeps its log there, also for \
+             who only looks on; grant that (chmod, chown)"
         }
         (Err(io::ErrorKind::ReadOnlyFilesystem), _) => {
             "its directory, where SQLite keeps its log, is mounted read-only; mount it for writing"

@@ -30,11 +30,13 @@ use clap::{
     parser::ValueSource,
 };
 use help::{
-    CHECK, CHECK_EXAMPLES, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOLD_EXAMPLES, HOOKS, HTTP, JOB,
-    LIST, LIST_EXAMPLES, LOG, MAINTENANCE, OBSERVE, OBSERVE_EXAMPLES, PAUSE_EXAMPLES, RESIGN,
-    RESIGN_EXAMPLES, RESUME_EXAMPLES, RUN_EXAMPLES, SECRETS, STATUS, STATUS_EXAMPLES, SYSTEMD,
-    WITHOUT_JOB,
+    CHECK, CHECK_EXAMPLES, CLUSTER, DATABASE, DEMO, DEMO_EXAMPLES, EXIT_CODES, HOLD, HOLD_EXAMPLES,
+    HOOKS, HTTP, JOB, LIST, LIST_EXAMPLES, LOG, MAINTENANCE, OBSERVE, OBSERVE_EXAMPLES,
+    PAUSE_EXAMPLES, RESIGN, RESIGN_EXAMPLES, RESUME_EXAMPLES, RUN_EXAMPLES, SCHEMA,
+    SCHEMA_EXAMPLES, SECRETS, SERVE_EXAMPLES, STATUS, STATUS_EXAMPLES, SYSTEMD, WITHOUT_JOB,
 };
+#[cfg(feature = "cli")]
+use help::{COMPLETIONS, COMPLETIONS_EXAMPLES, MAN, MAN_EXAMPLES};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -213,7 +215,7 @@ pub(crate) enum Command {
     Hold(Hold),
     /// Stand for election without a job, and answer over HTTP who leads
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}\n\n{SERVE_EXAMPLES}"
     ))]
     Serve(Serve),
     /// Show who leads; of a member of a cluster, also what keeps it from leading
@@ -245,14 +247,18 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Print the definition of the tables for a database (--store), or apply it
+    #[command(after_help = format!("{SCHEMA}\n\n{SCHEMA_EXAMPLES}"))]
     Schema(Schema),
     /// Print a script that makes a shell complete this command's words
     #[cfg(feature = "cli")]
+    #[command(after_help = format!("{COMPLETIONS}\n\n{COMPLETIONS_EXAMPLES}"))]
     Completions(Completions),
     /// Write the manual pages of this command and its subcommands
     #[cfg(feature = "cli")]
+    #[command(after_help = format!("{MAN}\n\n{MAN_EXAMPLES}"))]
     Man(Man),
     /// Watch three candidates while the demo kills their leader repeatedly
+    #[command(after_help = format!("{DEMO}\n\n{DEMO_EXAMPLES}"))]
     Demo(Demo),
     #[command(name = "__exec", hide = true)]
     Exec(Exec),

@@ -20,6 +20,11 @@ pub(crate) fn urls(path: &str) -> String {
     written(BUILT, path)
 }
 
+/// The URLs of all but the usual database, as in [`urls`]; none in a build for one alone.
+pub(crate) fn other_urls() -> Option<String> {
+    BUILT.get(1..).filter(|others| !others.is_empty()).map(|others| written(others, "PATH"))
+}
+
 /// The help of `--store`.
 pub(crate) fn help() -> String {
     described(BUILT)

@@ -5,12 +5,17 @@ use crate::{
     secret,
 };
 use election_tokio::{StoreErrorCode, log::chain};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::retry_on_intr,
+};
 use std::{
     error::Error,
-    fmt,
+    fmt, future,
     io::{ErrorKind, Write as _},
     process::ExitStatus,
 };
+use tokio::task::spawn_blocking;
 use tracing::Level;
 
 /// The outcomes of the command.
@@ -64,6 +69,8 @@ pub(crate) struct Failed {
     message: Option<String>,
     exit: Exit,
     code: Option<StoreErrorCode>,
+    /// Options one of which is missing.
+    lacks: &'static [&'static str],
 }
 
 impl fmt::Display for Failed {
@@ -74,7 +81,13 @@ impl fmt::Display for Failed {
 
 impl Failed {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: Some(message.into()), exit: Exit::TOOL_FAILED, code: None }
+        Self { message: Some(message.into()), exit: Exit::TOOL_FAILED, code: None, lacks: &[] }
+    }
+
+    /// The reader of standard output has gone away: no words, and the exit that SIGPIPE would be.
+    fn unread() -> Self {
+        const SIGPIPE: i32 = 13;
+        Self { message: None, exit: Exit::signal(SIGPIPE), code: None, lacks: &[] }
     }
 
     /// An error with all of its causes.
@@ -85,6 +98,16 @@ impl Failed {
     /// The same, with what the database is known to have against it.
     pub(crate) fn because(self, code: Option<StoreErrorCode>) -> Self {
         Self { code, ..self }
+    }
+
+    /// The same, for want of one of these options.
+    pub(crate) fn lacking(self, options: &'static [&'static str]) -> Self {
+        Self { lacks: options, ..self }
+    }
+
+    /// The options one of which is missing.
+    pub(crate) fn lacks(&self) -> &'static [&'static str] {
+        self.lacks
     }
 
     /// What the database is known to have against it.
@@ -130,16 +153,31 @@ pub(crate) fn print(line: impl fmt::Display) -> Result<(), Failed> {
     write_out(format!("{}\n", printable(&line.to_string())).as_bytes())
 }
 
+/// Returns once nobody can read standard output any more, as when `head` has ended: who waits for
+/// something to print would learn of it only then. Never returns where the system does not tell.
+pub(crate) async fn unread() -> Failed {
+    // A thread of its own, which nobody waits for: tokio wants to own what it watches.
+    let closed = spawn_blocking(|| {
+        let out = std::io::stdout();
+        let mut polled = [PollFd::new(&out, PollFlags::empty())];
+        let told = retry_on_intr(|| poll(&mut polled, None));
+        told.is_ok() && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    });
+    match closed.await {
+        Ok(true) => Failed::unread(),
+        _ => future::pending().await,
+    }
+}
+
 /// Writes to standard output.
 ///
 /// # Errors
 /// If that fails. If the reader has gone away, as `head` does, this process ends silently, as
 /// SIGPIPE would end it.
 pub(crate) fn write_out(bytes: &[u8]) -> Result<(), Failed> {
-    const SIGPIPE: i32 = 13;
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE), code: None },
+        ErrorKind::BrokenPipe => Failed::unread(),
         _ => Failed::of("standard output", &error),
     })
 }

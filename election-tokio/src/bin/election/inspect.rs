@@ -11,21 +11,23 @@ pub(crate) use resign::{nobody, resign};
 use crate::{
     arguments::{self, Look, Observe, Order, Pause, Schema as SchemaArguments},
     built,
-    exit::{Exit, Failed, print},
+    exit::{Exit, Failed, print, unread},
     line,
     settings::{Named, Place, client, no_store, observed, ordered},
+    store::AnyStore,
 };
 use election_tokio::{
     Election, Status, Store as _, StoreError,
     core::{
         Change, Epoch, Label, Namespace,
         lease::{Config, Failure, Row},
-        sql::{CandidateRow, ElectionRow, Schema},
+        sql::{CandidateRow, Dialect, ElectionRow, Schema},
     },
 };
 use serde_json::{Value, json};
 use std::{
     future::Future,
+    pin::pin,
     time::{Duration, UNIX_EPOCH},
 };
 use tokio::{
@@ -223,6 +225,7 @@ pub(crate) async fn observe(observe: Observe) -> Result<Exit, Failed> {
     let election = election.map_err(|error| Failed::of("cannot observe", &error))?;
     // From the start, and for good: a signal that comes while a line is printed is not lost.
     let mut interrupt = interrupt()?;
+    let mut unread = pin!(unread());
     let handle = election.start();
     line::name_node(handle.registration().candidate.id.as_str());
     let mut watch = handle.watch();
@@ -232,6 +235,7 @@ pub(crate) async fn observe(observe: Observe) -> Result<Exit, Failed> {
     let status = tokio::select! {
         status = watch.until(|status| status.reached || fatal(status).is_some()) => status,
         _ = interrupt.recv() => return Ok(Exit::OK),
+        failed = &mut unread => return Err(failed),
     };
     if let Some(error) = fatal(&status).filter(|_| !status.reached) {
         return Err(unusable(&error));
@@ -245,6 +249,7 @@ pub(crate) async fn observe(observe: Observe) -> Result<Exit, Failed> {
                 Err(lagged) => return Err(Failed::of("cannot observe", &lagged)),
             },
             _ = interrupt.recv() => return Ok(Exit::OK),
+            failed = &mut unread => return Err(failed),
         }
     }
 }
@@ -300,6 +305,9 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         let named = Named::by(database)?;
         let usual = || Schema::new(built::BUILT[0], &named.tables);
         let script = named.store.as_ref().map_or_else(usual, |it| it.schema().clone()).script();
+        let dialect = named.store.as_ref().map_or(built::BUILT[0], AnyStore::dialect);
+        let others = built::other_urls().filter(|_| named.store.is_none());
+        let script = format!("{}\n{script}", meant_for(dialect, others));
         if database.json {
             print(json!({ "version": Schema::VERSION, "sql": script }))?;
         } else {
@@ -329,6 +337,13 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         print(format_args!("{dialect}: the tables are at version {version}"))?;
     }
     Ok(Exit::OK)
+}
+
+/// The first line of a script: whoever applies it to another database sees why that fails.
+fn meant_for(dialect: Dialect, others: Option<String>) -> String {
+    let others = others.map(|urls| format!("; for another database: --store {urls}"));
+    // A server may take nothing but ASCII.
+    format!("-- For {dialect}{}", others.unwrap_or_default().replace('…', "..."))
 }
 
 fn unusable(error: &StoreError) -> Failed {

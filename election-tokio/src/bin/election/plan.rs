@@ -117,7 +117,9 @@ impl Plan {
     /// What `election run` is to do.
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
         let mut file = file();
-        let stands = Self::stands(&run.stand, &mut file)?.attempting(&run.attempt, &file)?;
+        let stands = Self::stands(&run.stand, &mut file);
+        let stands = stands.map_err(|failed| behind_the_job(failed, &run.job))?;
+        let stands = stands.attempting(&run.attempt, &file)?;
         if run.job.is_empty() && !stands.venue.is_witness() {
             return Err(Failed::new(
                 "there is no job: write it at the end, -- <CMD> and its arguments (under the unit for \
@@ -204,6 +206,23 @@ impl Plan {
             on_lost: OnLost::Restart,
             allow_setuid: false,
         })
+    }
+}
+
+/// The same error, unless what is missing stands among the job's words: these belong to the job, and
+/// whoever wrote them meant this command.
+fn behind_the_job(failed: Failed, job: &[OsString]) -> Failed {
+    let words: Vec<_> = job.iter().filter_map(|word| word.to_str()).collect();
+    let stands = |option: &&&str| {
+        let is_it = |word: &&str| word.split('=').next() == Some(**option);
+        words.iter().any(is_it)
+    };
+    match failed.lacks().iter().find(stands) {
+        None => failed,
+        Some(option) => Failed::new(format!(
+            "{option} stands after the job, so it belongs to the job and not to `election run`: options \
+             go before --, as in: election run {option} ... -- CMD"
+        )),
     }
 }
 

@@ -262,6 +262,7 @@ pub(crate) fn no_store() -> Failed {
          votes needs none, but --cluster FILE or ELECTION_CLUSTER",
         built::urls("PATH"),
     ))
+    .lacking(&["--store", "--store-file", "--cluster"])
 }
 
 /// A store and the election in it.
@@ -311,6 +312,7 @@ impl Place {
                 "no election is named; give --name NAME, the same for all participants (`default`, \
                  for instance), or set ELECTION_NAME, or put `name` into the --config file",
             )
+            .lacking(&["--name"])
         })?;
         let namespace = Namespace::new(&name).map_err(|error| Failed::of("--name", &error))?;
         let json = target.database.json;

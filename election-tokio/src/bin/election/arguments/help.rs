@@ -178,6 +178,86 @@ Examples:
   Elsewhere, whether n1 leads:
     election check --store sqlite:e.db --name report --node n1";
 
+pub(super) const SERVE_EXAMPLES: &str = "\
+Examples:
+  For a program on this machine that asks /leader at 127.0.0.1:4040:
+    election serve --store sqlite:e.db --name report
+  For probes from other machines, too, as a member of a cluster:
+    election serve --cluster /etc/election/cluster.toml --node n1 \\
+      --http 0.0.0.0:4040 --http-exposed";
+
+pub(super) const SCHEMA: &str = "\
+Exit codes: 0 the definition was printed; with --apply, the tables are there; 125 the tables could not \
+be made, or the usage was wrong.
+
+The first line of the script says which database it is for. If none is named, that is the first one that \
+--store offers.";
+
+pub(super) const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  Make the tables, as a user who may:
+    election schema --store postgres://admin@db.example/app --apply
+  A script for another tool; nobody is asked for it:
+    election schema --store postgres://db.example/app";
+
+pub(super) const DEMO: &str = "\
+Exit codes: 0 it has ended, or was interrupted; 125 it failed, or the usage was wrong.";
+
+pub(super) const DEMO_EXAMPLES: &str = "\
+Examples:
+  Three candidates on a temporary SQLite file, until Ctrl-C:
+    election demo
+  Five members that elect by votes, and three kills:
+    election demo --quorum --candidates 5 --kills 3";
+
+#[cfg(feature = "cli")]
+pub(super) const COMPLETIONS: &str = "\
+Exit codes: 0 the script was printed; 125 the usage was wrong.";
+
+#[cfg(feature = "cli")]
+pub(super) const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  For bash, for all users of a Debian machine; write the output to
+  /usr/share/bash-completion/completions/election:
+    election completions bash";
+
+#[cfg(feature = "cli")]
+pub(super) const MAN: &str = "\
+Exit codes: 0 the pages were written; 125 they could not be, or the usage was wrong.";
+
+#[cfg(feature = "cli")]
+pub(super) const MAN_EXAMPLES: &str = "\
+Examples:
+  For all users of this machine:
+    election man /usr/local/share/man/man1";
+
+#[cfg(feature = "cli")]
+pub(super) const INIT: &str = "\
+Exit codes: 0 the files were written; 125 they could not be, some are there already, or the usage was \
+wrong.";
+
+#[cfg(feature = "cli")]
+pub(super) const KEY: &str = "\
+Exit codes: 0 the key and the certificate were written; 125 they could not be, they are there already \
+(--force replaces them), or the usage was wrong.";
+
+#[cfg(feature = "cli")]
+pub(super) const KEY_EXAMPLES: &str = "\
+Examples:
+  A new certificate for n2, where the authority's key is:
+    election cluster add-key n2 --cluster n2/cluster.toml --out renewed";
+
+#[cfg(feature = "cli")]
+pub(super) const FILE_CHECK: &str = "\
+Exit codes: 0 the member could start with them, perhaps with warnings; 125 it could not, or the usage was \
+wrong.";
+
+#[cfg(feature = "cli")]
+pub(super) const FILE_CHECK_EXAMPLES: &str = "\
+Examples:
+  Before a member starts:
+    election cluster check /etc/election/cluster.toml";
+
 pub(super) const STATUS_EXAMPLES: &str = "\
 Examples:
   Who leads, and 1 if nobody does:
@@ -228,32 +308,39 @@ Examples:
 
 #[cfg(all(test, feature = "cli"))]
 mod tests {
-    use super::*;
     use crate::arguments::Arguments;
     use clap::CommandFactory as _;
 
+    /// Every command that does something, by its words.
+    fn commands(command: &clap::Command, words: &str) -> Vec<(String, String)> {
+        let seen = command.get_subcommands().filter(|each| !each.is_hide_set());
+        let below: Vec<_> =
+            seen.flat_map(|each| commands(each, &format!("{words} {}", each.get_name()))).collect();
+        if !below.is_empty() {
+            return below;
+        }
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        vec![(words.to_owned(), help)]
+    }
+
     #[test]
-    fn every_example_is_understood() {
-        let all = [
-            RUN_EXAMPLES,
-            HOLD_EXAMPLES,
-            CHECK_EXAMPLES,
-            STATUS_EXAMPLES,
-            LIST_EXAMPLES,
-            OBSERVE_EXAMPLES,
-            PAUSE_EXAMPLES,
-            RESUME_EXAMPLES,
-            RESIGN_EXAMPLES,
-            INIT_EXAMPLES,
-        ];
-        for examples in all {
-            assert!(examples.starts_with("Examples:\n"), "{examples}");
+    fn every_command_tells_its_exit_codes_and_examples() {
+        let all = commands(&Arguments::command(), "election");
+        assert!(all.len() > 15, "{all:?}");
+        for (words, help) in all {
+            assert!(help.starts_with("Exit codes: "), "{words}: {help}");
+            let (_, examples) =
+                help.split_once("\n\nExamples:\n").unwrap_or_else(|| panic!("{words}"));
+            let own = format!("{words} ");
+            assert!(
+                format!("{examples} ").replace('\n', " ").contains(&own),
+                "{words}: {examples}"
+            );
             assert!(examples.lines().all(|line| line.len() < 80), "{examples}");
             let text = examples.replace("\\\n", " ");
-            let commands = text.lines().filter(|line| line.starts_with("    "));
-            let commands: Vec<_> = commands.collect();
-            assert!(!commands.is_empty(), "{examples}");
-            for line in commands {
+            let lines: Vec<_> = text.lines().filter(|line| line.starts_with("    ")).collect();
+            assert!(!lines.is_empty(), "{words}: {examples}");
+            for line in lines {
                 let at = line.find("election ").expect("the command");
                 let words = line[at..].split_whitespace().take_while(|word| *word != "||");
                 let parsed = Arguments::command().try_get_matches_from(words);

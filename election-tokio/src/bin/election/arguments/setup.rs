@@ -1,6 +1,6 @@
 //! The flags of `election cluster`.
 
-use super::help::INIT_EXAMPLES;
+use super::help::{FILE_CHECK, FILE_CHECK_EXAMPLES, INIT, INIT_EXAMPLES, KEY, KEY_EXAMPLES};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -9,13 +9,15 @@ use std::path::PathBuf;
 pub(crate) enum ClusterCommand {
     /// Write the files of a new cluster: for each member a folder with the list of all and its
     /// certificate, and one with the authority's key
-    #[command(after_help = INIT_EXAMPLES)]
+    #[command(after_help = format!("{INIT}\n\n{INIT_EXAMPLES}"))]
     #[command(override_usage = "election cluster init [OPTIONS] <ID=HOST:PORT>...")]
     Init(InitOptions),
     /// Make a new key and certificate for a member: before the old one ends, or when it was lost
+    #[command(after_help = format!("{KEY}\n\n{KEY_EXAMPLES}"))]
     #[command(override_usage = "election cluster add-key [OPTIONS] --cluster <FILE> <ID>")]
     AddKey(KeyOptions),
     /// Check a cluster's file and the certificates that it names; connects to nobody
+    #[command(after_help = format!("{FILE_CHECK}\n\n{FILE_CHECK_EXAMPLES}"))]
     Check(CheckOptions),
 }
 

@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{
     arguments::Asked,
-    exit::{Exit, Failed, print},
+    exit::{Exit, Failed, print, unread},
 };
 use serde_json::json;
-use std::{path::Path, time::Duration};
+use std::{path::Path, pin::pin, time::Duration};
 use tokio::time::sleep;
 use tracing::warn;
 
@@ -52,10 +52,12 @@ impl Observer {
     /// If nobody answers at the start, or standard output cannot be written.
     pub(crate) async fn observe(mut self) -> Result<Exit, Failed> {
         let mut interrupt = crate::inspect::interrupt()?;
+        let mut unread = pin!(unread());
         loop {
             tokio::select! {
                 round = self.round() => round?,
                 _ = interrupt.recv() => return Ok(Exit::OK),
+                failed = &mut unread => return Err(failed),
             }
         }
     }

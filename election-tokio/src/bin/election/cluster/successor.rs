@@ -5,6 +5,9 @@ use election_tokio::{
     core::quorum::{Availability, Refusal},
 };
 
+/// What is said of a member that could not take over, before the reason.
+pub(super) const NOT_NOW: &str = "could not be elected now, because it";
+
 /// What keeps that member from being elected, and the remedy; `None` if it has not said.
 pub(super) fn hindrance(member: &Member, to: &str) -> Option<&'static str> {
     let status = member.peers().into_iter().find(|peer| peer.id.as_str() == to)?.status;

@@ -223,7 +223,7 @@ pub(super) fn list(report: &Report) -> String {
         role.to_owned(),
         report.promised.to_string(),
         own,
-        "asked".to_owned(),
+        "this member".to_owned(),
     ]];
     rows.extend(report.peers.iter().map(|peer| {
         let heard = peer.heard.as_ref();
@@ -283,7 +283,7 @@ fn position(place: Place) -> String {
 }
 
 /// Tenths of a second are enough for people.
-fn span(millis: u64) -> String {
+pub(super) fn span(millis: u64) -> String {
     format!("{}.{}s", millis / 1_000, millis % 1_000 / 100)
 }
 

@@ -10,6 +10,7 @@ use crate::{
 use comfy_table::{Table, presets};
 use election_tokio::core::{
     Label, Namespace,
+    lease::Row,
     sql::{CandidateRow, ElectionRow},
 };
 use serde_json::{Value, json};
@@ -36,6 +37,10 @@ pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
         }
         return Ok(Exit::OK);
     }
+    if candidates.is_empty() {
+        print(format_args!("{}: {}", place.namespace, nobody(&row)))?;
+        return Ok(Exit::OK);
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(["", "NODE", "LABEL", "LISTING LEFT"]);
     for each in &candidates {
@@ -50,6 +55,22 @@ pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
     }
     print(trimmed(&table))?;
     Ok(Exit::OK)
+}
+
+/// An empty list, in words. The name of an election in which nobody ever stood may be mistyped.
+fn nobody(row: &Row) -> String {
+    match row.live_holder() {
+        Some(holder) => {
+            let id = &holder.candidate.id;
+            format!("nobody is on the list of candidates, but {id} leads (see election status)")
+        }
+        None if row.epoch.get() == 0 => {
+            "nobody stands for election, and nobody has ever led; `election list --elections` shows \
+             the names that there are"
+                .to_owned()
+        }
+        None => "nobody stands for election".to_owned(),
+    }
 }
 
 async fn list_elections(look: &Look) -> Result<Exit, Failed> {

@@ -76,6 +76,9 @@ fn a_cluster_without_data_says_nothing_of_positions() {
         assert!(!text.to_lowercase().contains("position"), "{text}");
         assert!(text.contains("EPOCH") && text.contains("HEARD"), "{text}");
     }
+    let rows = list(&report);
+    let own = rows.lines().find(|line| line.ends_with(" this member"));
+    assert!(own.is_some_and(|own| own.contains(" n1 ")), "{rows}");
     report.position = None;
     assert!(status(&report).contains("position  not known yet"));
 }
