@@ -201,6 +201,8 @@ impl Lease {
             Leadership::Leading(_) => self.seen_while_leading(own, &row),
             Leadership::Draining { epoch, ref mut release } => {
                 *release &= row.epoch <= epoch;
+                // What is seen now is no news once this term has been released.
+                self.retire(row.epoch);
                 None
             }
             Leadership::None if own => self.found_own(asked, unresolved, &row),

@@ -192,6 +192,27 @@ fn who_resigned_stays_out_only_until_another_leads() {
     assert!(matches!(hand.run_until_asked(2_100), Query::Attempt { .. }));
 }
 
+/// What it has seen before its own terms were given back tells of a time before that.
+#[test]
+fn a_term_seen_while_work_was_to_stop_ends_no_staying_out() {
+    let mut hand = Hand::leading();
+    hand.run_until_asked(6_000);
+    hand.answer(won(8)); // an answer to something else: that term is given back, too
+    hand.input(Input::Resign);
+    while *hand.run_until_asked(60_000) != Query::Observe {
+        hand.fail(Failure::Transient);
+    }
+    hand.answer(Answer::Seen(vacant(9)));
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(8) });
+    hand.answer(Answer::Released);
+    let confirmed = hand.now;
+    while *hand.run_until_asked(60_000) == Query::Observe {
+        hand.answer(Answer::Seen(vacant(9)));
+    }
+    assert!(hand.now >= confirmed + 5_000, "back after {} ms", hand.now - confirmed);
+}
+
 /// Another's term covers the resignation of what was never led, too.
 #[test]
 fn another_leader_ends_staying_out_before_any_vacancy_is_confirmed() {
