@@ -234,7 +234,14 @@ impl StaysOut {
             Some((Asked { query: Query::Resign { .. }, .. }, Answer::Released | Answer::Gone)) => {
                 true
             }
-            Some((_, Answer::Seen(row))) => {
+            // As an answer to anything else it says nothing of the row.
+            Some((
+                Asked {
+                    query: Query::Observe | Query::Attempt { .. } | Query::TakeOver { .. },
+                    ..
+                },
+                Answer::Seen(row),
+            )) => {
                 let own = row.holder.as_ref().is_some_and(|holder| holder.candidate == me());
                 let confirmed = self.out.as_ref().is_some_and(|out| out.since.is_some());
                 let live = row.live_holder().is_some();
