@@ -101,8 +101,9 @@ pub(super) fn unopened(error: StoreError, path: &Path, used: bool) -> StoreError
              in it, and make no other: two could lead"
         }
         (_, Err(io::ErrorKind::NotFound)) if used => {
-            "the file was moved or removed while it was in use; put it back with its -wal and -shm, \
-             and make no other: two could lead"
+            "the file was moved or removed while it was in use; put it back with its -wal and -shm. \
+             Beside another one two could lead: make one (`ensure_schema`, or `election schema \
+             --apply`) only if this one is lost for good"
         }
         (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; create it",
         (Err(io::ErrorKind::NotADirectory), _) => {
