@@ -38,7 +38,7 @@ fn urls_that_name_no_database() {
             ("e.db", &["no scheme", "sqlite:e.db"]),
             ("/tmp/e.db", &["no scheme", "sqlite:/tmp/e.db"]),
             ("oracle:e.db", &["oracle", "sqlite"]),
-            ("postgres://me:secret@127.0.0.1:no/x", &["--store (postgres:…)", "port number"]),
+            ("postgres://me:secret@127.0.0.1:no/x", &["--store (postgres:…)", "its port", "65535"]),
             (":memory:", &["in-memory", "file"]),
             ("sqlite::memory:", &["in-memory", "file"]),
             ("sqlite://:memory:", &["in-memory", "file"]),

@@ -37,6 +37,17 @@ fn a_row_of_an_older_epoch_is_no_news() {
     }
 }
 
+/// A database that has forgotten may hold a term for this process that nobody leads any more.
+#[test]
+fn an_own_term_in_an_older_row_is_released() {
+    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
+    hand.answer(Answer::Seen(held(9, &b(), 14_000, 0)));
+    assert_eq!(hand.run_until_asked(7_000), &Query::Observe);
+    let me = hand.me();
+    hand.answer(Answer::Seen(held(8, &me, 14_000, 0)));
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(8) });
+}
+
 /// The newer term must have ended by then, whatever the database has forgotten of it. Nobody waits
 /// longer for what is in the row.
 #[test]
