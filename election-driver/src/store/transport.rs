@@ -218,7 +218,9 @@ fn not_a_url(error: ParseError) -> String {
             "it names no host; write one, as in SCHEME://USER@HOST/DATABASE, or localhost for this \
              machine (for a socket of PostgreSQL, SCHEME://USER@localhost/DATABASE?host=DIRECTORY)"
         }
-        ParseError::InvalidPort => "its port, behind the host and a colon, is no number from 0 to 65535",
+        ParseError::InvalidPort => {
+            "its port, behind the host and a colon, is no number from 0 to 65535"
+        }
         ParseError::IdnaError
         | ParseError::InvalidIpv4Address
         | ParseError::InvalidIpv6Address
