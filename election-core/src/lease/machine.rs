@@ -118,7 +118,7 @@ impl Lease {
     pub fn opens_at(&self) -> Option<Timestamp> {
         let vacant = |view: &&View| view.row.live_holder().is_none();
         let view = self.view.as_ref().filter(vacant)?;
-        (self.now < view.opens_at && self.leadership.lead().is_none()).then_some(view.opens_at)
+        (self.now < view.opens_at).then_some(view.opens_at)
     }
 
     /// The epoch whose leader work was told to stop but has not been reported stopped.

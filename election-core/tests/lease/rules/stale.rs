@@ -48,6 +48,48 @@ fn an_own_term_in_an_older_row_is_released() {
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(8) });
 }
 
+/// Its work may run on, whatever the database has forgotten of the term.
+#[test]
+fn an_older_own_term_is_not_released_while_work_is_to_stop() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.input(Input::Resign);
+    assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
+    hand.answer(Answer::Seen(held(6, &me, 14_000, 0)));
+    assert_eq!(hand.run_until_asked(60_000), &Query::Observe, "work has not stopped");
+}
+
+#[test]
+fn a_leader_looks_no_sooner_again_for_an_older_row() {
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+    hand.answer(Answer::Seen(held(6, &b(), 14_000, 0)));
+    for _ in 0..3 {
+        assert!(matches!(hand.run_until_asked(60_000), Query::Renew { .. }), "{:?}", hand.query());
+        hand.answer(renewed());
+    }
+}
+
+/// What a leader has seen last counts for its next attempt, too.
+#[test]
+fn an_epoch_that_a_leader_has_seen_is_not_forgotten() {
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+    hand.answer(Answer::Seen(held(9, &b(), 9_000, 0)));
+    hand.input(Input::Stopped(epoch(7)));
+    while *hand.query() == Query::Observe {
+        hand.fail(Failure::Transient);
+        hand.run_until_asked(60_000);
+    }
+    assert!(
+        matches!(hand.query(), Query::Attempt { seen, .. } if *seen == epoch(9)),
+        "{:?}",
+        hand.query()
+    );
+}
+
 /// The newer term must have ended by then, whatever the database has forgotten of it. Nobody waits
 /// longer for what is in the row.
 #[test]
