@@ -247,8 +247,8 @@ impl Lease {
         if self.leadership.lead().is_some() {
             return self.plan_no_poll(asked);
         }
-        if own && self.leadership == Leadership::None {
-            self.vacate(epoch);
+        if own {
+            self.vacate(epoch); // as soon as no work is to stop any more
         }
         self.plan_poll_after_outdated(asked);
     }
