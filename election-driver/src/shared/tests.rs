@@ -118,6 +118,22 @@ fn an_address_that_becomes_known_is_news_and_no_change() {
 }
 
 /// An alert says nothing about who leads.
+/// Behind a failover: until when nobody can be elected is news, and over with the elector.
+#[test]
+fn until_when_nobody_can_be_elected_is_news_until_the_end() {
+    let shared = shared();
+    shared.publish(nobody(), Some(Change::Vacant));
+    let version = shared.status().1;
+    shared.publish(Standing { opens_at: Some(at(9)), ..nobody() }, None);
+    let (status, next) = shared.status();
+    assert_eq!((status.opens_at, next), (Some(at(9)), version + 1));
+    shared.publish(nobody(), None);
+    assert_eq!(shared.status().0.opens_at, None);
+    shared.publish(Standing { opens_at: Some(at(9)), ..nobody() }, None);
+    shared.close();
+    assert_eq!(shared.status().0.opens_at, None);
+}
+
 #[test]
 fn no_state_is_made_up_from_an_alert() {
     let shared = shared();
