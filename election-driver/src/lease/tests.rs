@@ -96,6 +96,18 @@ fn a_renewal_in_between_that_still_runs_counts() {
     assert!(leadership.is_held(), "at 15, of a lease until 20");
 }
 
+#[test]
+fn a_guard_tells_since_when_and_for_how_long() {
+    let clock = Interrupted::default();
+    let since = Timestamp::from_nanos(3);
+    let tenure = Tenure { since, ..tenure(10) };
+    let lease = Lease::new(Arc::new(GuardedLeadership::new(setup(clock.clone()), &tenure)));
+    clock.at(8);
+    assert_eq!((lease.since(), lease.age()), (since, Duration::from_nanos(5)));
+    clock.at(25);
+    assert_eq!((lease.is_held(), lease.age()), (false, Duration::from_nanos(22)), "it is over");
+}
+
 /// A leader since its clock read zero.
 fn leading(epoch: u64) -> lease::Lease {
     leading_until(epoch, Duration::from_secs(15))
