@@ -14,7 +14,8 @@ use core::fmt;
 /// handles changes, rather than vanish in a `_ =>`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// This process leads from now on: [`Tenure::since`] is this instant. The tenure's end moves with every renewal; ask
+    /// This process leads from now on: [`Tenure::since`] is this instant. The tenure's end moves with
+    /// every renewal; ask
     /// [`Protocol::tenure`](crate::Protocol::tenure) for the current one.
     Elected(Tenure),
     /// This process no longer leads. Belief has already ended, and leader work has to stop.

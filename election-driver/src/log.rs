@@ -52,7 +52,8 @@
 //! Trouble that ends within about a second is not logged, nor is a first connection that takes less
 //! than a lease to open. Trouble that returns within five minutes
 //! is logged once it has lasted as long as a lease. Trouble that costs leadership is logged right
-//! behind `lost`, whose `cause` it is. The [metrics](crate::metrics) count every question. Single failures are logged at debug. So are
+//! behind `lost`, whose `cause` it is. The [metrics](crate::metrics) count every question. Single
+//! failures are logged at debug. So are
 //! locks that others hold, since these are usual among candidates.
 
 mod chain;
