@@ -61,6 +61,7 @@ impl<R: Runtime> GuardedLeadership<R> {
         let held = |old: u64| (old != 0).then_some(until);
         // In this order: belief never outlasts the hard stop.
         let stop_by = leadership.stop_by.fetch_max(tenure.stop_by.as_nanos(), Ordering::AcqRel);
+        #[allow(deprecated, reason = "its new name, `try_update`, is younger than Rust 1.85")]
         let prolonged =
             leadership.until.fetch_update(Ordering::AcqRel, Ordering::Acquire, held).is_ok();
         if !prolonged {

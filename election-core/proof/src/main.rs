@@ -130,6 +130,7 @@ unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // Claims room for the worst misalignment with the piece.
         let claim = layout.size().saturating_add(layout.align() - 1);
+        #[allow(deprecated, reason = "its new name, `try_update`, is younger than Rust 1.85")]
         let claimed = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             used.checked_add(claim).filter(|end| *end <= BLOCK)
         });

@@ -415,7 +415,7 @@ pub(super) fn decode_row(columns: &[Value<'_>]) -> Result<Row, RowError> {
         ttl: columns.span(5)?,
         renewals: columns.integer(6)?.try_into().unwrap_or(0),
         resign_requested: columns.integer(7)? == 1,
-        elected_ms: Some(columns.integer(8)?).filter(|_| epoch > Epoch::NONE),
+        elected_ms: (epoch > Epoch::NONE).then_some(columns.integer(8)?),
         server: columns.server()?,
     })
 }

@@ -53,7 +53,8 @@ fn read() {
         if let Some(id) = number("MUTANT").and_then(|id| u32::try_from(id).ok()) {
             ACTIVE.store(id, Relaxed);
         }
-        let _ = MODE.fetch_update(Relaxed, Relaxed, |known| Some((known & WATCH) | mode));
+        #[allow(deprecated, reason = "its new name, `try_update`, is younger than Rust 1.85")]
+    let _ = MODE.fetch_update(Relaxed, Relaxed, |known| Some((known & WATCH) | mode));
     });
 }
 

@@ -108,7 +108,7 @@ impl Leader {
             ttl: Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0)),
             renewals: self.renewals,
             resign_requested: self.resign_requested == Some(self.term) && self.term != 0,
-            elected_ms: Some(self.elected_ms).filter(|_| self.term != 0),
+            elected_ms: (self.term != 0).then_some(self.elected_ms),
             server: at.seen(now_ms),
         }
     }

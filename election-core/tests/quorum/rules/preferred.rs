@@ -89,7 +89,7 @@ fn goes_on(hand: &mut Hand, seconds: u64, c: Option<Beat>) -> Option<Loss> {
         let newest = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
         hand.hear(B, echo(6, newest));
         if let Some(c) = c {
-            let echo = Some(newest).filter(|_| c.availability == Busy);
+            let echo = (c.availability == Busy).then_some(newest);
             hand.hear(C, Beat { echo, ..c });
         }
         let lost = hand.changes[before..].iter().find_map(|change| match change {

@@ -157,7 +157,7 @@ pub async fn a_flood_of_words_starves_nobody<R: Runtime + Default>(database: OnP
     let (leader, asked) = counted(&database, "a", SHORT * 2);
     let lease = leader.elected().await.unwrap();
     let flood = spawn::<R, ()>(async move {
-        for round in 0_u64.. {
+        for round in 0..=u64::MAX {
             let flood = format!(
                 r#"SELECT pg_notify('public.election_leader', json_build_object('ns',
                        CASE i % 2 WHEN 0 THEN 'test' ELSE 'another' END, 'leader_id', 'b',
