@@ -53,6 +53,11 @@ async fn tells_that_it_is_a_replica(url: &str) {
     assert_says("status", &said, OLD);
     let [said, _] = told(&["status", "--name", "e", "--exit-code"], 125).await;
     assert_says("status", &said, OLD);
+    let [said, _] = told(&["check", "--name", "e"], 125).await;
+    assert_says("check", &said, OLD);
+    let [said, failed] = told(&["check", "--name", "e", "--quiet"], 125).await;
+    assert!(said.is_empty());
+    assert_says("check", &failed, OLD);
     let [said, warned] = told(&["list", "--elections"], 0).await;
     assert!(!said.contains("replica"), "the table is left to programs: {said}");
     assert_says("list", &warned, OLD);

@@ -7,12 +7,13 @@ use super::{
 };
 use rustix::{
     fs::{Mode, OFlags},
+    pipe::PipeFlags,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{Winsize, tcsetwinsize},
 };
 use std::{
     fs::File,
-    io::{ErrorKind, Read as _, Write as _},
+    io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
     num::NonZeroU16,
     os::{fd::OwnedFd, unix::net::UnixDatagram},
     process::{Child, Command, Stdio},
@@ -222,6 +223,33 @@ fn a_terminal_shows_the_members_of_the_demo() {
     assert!(status.success(), "{status}");
     terminal.reader.join().expect("a reader");
     nothing_is_left(&world);
+}
+
+/// As `| head -1` goes away: nobody is there for what would follow.
+#[test]
+fn a_demo_ends_with_its_reader() {
+    let world = World::new();
+    for ttl_or_down_after in [&["--ttl", "60s"][..], &["--quorum", "--down-after", "60s"]] {
+        let place = world.path().join("tmp");
+        std::fs::create_dir_all(&place).expect("a directory of our own");
+        let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
+        let mut command = world.bare(&["demo"]);
+        command.args(ttl_or_down_after).env("TMPDIR", place).stdin(Stdio::null()).stdout(writer);
+        let mut demo = command.stderr(Stdio::piped()).spawn().expect("the election command");
+        if ttl_or_down_after[0] == "--ttl" {
+            let mut line = String::new();
+            BufReader::new(File::from(reader)).read_line(&mut line).expect("its first line");
+            assert!(line.contains(" leads"), "{line}");
+        } else {
+            drop(reader); // before there is anything to say
+        }
+        let status = eventually("the end", || demo.try_wait().expect("our own child"));
+        assert_eq!(status.code(), Some(141));
+        let mut said = String::new();
+        demo.stderr.take().expect("a pipe").read_to_string(&mut said).expect("UTF-8");
+        assert_eq!(said, "");
+        nothing_is_left(&world);
+    }
 }
 
 /// A user who closes the window has nobody left to tell anything to.

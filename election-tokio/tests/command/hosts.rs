@@ -57,7 +57,7 @@ fn a_list_of_replicas_is_explained() {
     let url = format!("{url}?target_session_attrs=any");
     let output = world.output(&mut world.on(&url, "status", &[]));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("default") && said.contains("this can be old"), "{output:?}");
+    assert!(said.contains("default") && said.contains("its answer can be old"), "{output:?}");
 }
 
 /// In the first turn after it, every host does this.

@@ -70,6 +70,14 @@ fn options_behind_the_job_are_told_to_be_the_jobs() {
         let [stands, remedy] = words(option);
         refused(&run(arguments), 125, &[&stands, &remedy]);
     }
+    let file = world.path().join("c.toml");
+    let listed = "[[member]]\nid = \"n1\"\naddress = \"127.0.0.1:7401\"\n";
+    std::fs::write(&file, format!("election = \"x\"\n{listed}")).expect("a file of our own");
+    let cluster = file.to_str().expect("UTF-8");
+    let member = |job: &[&str]| run(&[&["--cluster", cluster, "--"], job].concat());
+    let [stands, remedy] = words("--node");
+    refused(&member(&["echo", "--node", "n1"]), 125, &[&stands, &remedy]);
+    refused(&member(&["echo", "n1"]), 125, &["which member of the cluster? Name it with --node"]);
     // These are only alike.
     let other = run(&["--", "echo", "--stores", "--name", "x", "store"]);
     refused(&other, 125, &["no database is named; give --store"]);

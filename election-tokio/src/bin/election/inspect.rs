@@ -169,7 +169,7 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
 
 /// What to think of the answers of a replica.
 const OLD: &str =
-    "this server is a replica, or only reads, so that this can be old: ask the primary";
+    "this server is a replica, or only reads, so that its answer can be old: ask the primary";
 
 /// What a leader is that no longer stands for election.
 const UNLISTED: &str = ", but is not on the list of candidates: its process may have ended, and the lease \

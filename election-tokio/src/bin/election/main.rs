@@ -98,7 +98,7 @@ fn carry_out(command: Command) -> Result<Exit, Failed> {
         Command::Completions(completions) => manual::completions(&completions),
         #[cfg(feature = "cli")]
         Command::Man(man) => manual::man(&man),
-        Command::Demo(demo) => demo::demo(&demo),
+        Command::Demo(demo) => inspect::inspect(demo::demo(&demo)),
     }
 }
 

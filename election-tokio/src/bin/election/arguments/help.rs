@@ -46,7 +46,7 @@ A leader that is the only candidate is elected again at once.";
 
 pub(super) const CHECK: &str = "\
 Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 it could not be \
-found out, or the usage was wrong.
+found out, also because the server is a replica, whose answer can be old; or the usage was wrong.
 
 A job asks for its own leadership: its environment says which \
 election, which node and which epoch it runs for, and which database or cluster (ELECTION_STORE or \

@@ -140,7 +140,8 @@ impl File {
             return Err(Failed::new(format!(
                 "which member of the cluster? Name it with --node, or set ELECTION_NODE; {what} \
                  lists {ids}"
-            )));
+            ))
+            .lacking(&["--node"]));
         };
         let member = self.members.iter().find(|member| member.id == node);
         member.map(|member| member.is_witness).ok_or_else(|| {

@@ -12,7 +12,7 @@ mod view;
 
 use crate::{
     arguments::Demo,
-    exit::{Exit, Failed, print},
+    exit::{Exit, Failed, print, unread},
 };
 use candidate::{Candidate, Started};
 use election_tokio::{
@@ -38,23 +38,20 @@ const DEFAULT_KILLS: u32 = 5;
 const FRAME: Duration = Duration::from_millis(100);
 
 /// `election demo`.
-pub(crate) fn demo(demo: &Demo) -> Result<Exit, Failed> {
+pub(crate) async fn demo(demo: &Demo) -> Result<Exit, Failed> {
     let place = Place::new()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failed::of("cannot start", &error))?;
-    runtime.block_on(async {
-        let mut scene = Scene::set(demo, place.path()).await?;
-        let played = tokio::select! {
-            played = scene.play() => played,
-            () = told_to_end() => Ok(()),
-        };
-        scene.clear().await;
-        played?;
-        print(report::report(&scene.failovers))?;
-        Ok(Exit::OK)
-    })
+    let mut scene = Scene::set(demo, place.path()).await?;
+    // A terminal that goes away sends a signal.
+    let has_reader = !scene.view.is_live();
+    let played = tokio::select! {
+        played = scene.play() => played,
+        () = told_to_end() => Ok(()),
+        gone = unread(), if has_reader => Err(gone),
+    };
+    scene.clear().await;
+    played?;
+    print(report::report(&scene.failovers))?;
+    Ok(Exit::OK)
 }
 
 /// However the demo ends, its candidates end with it.

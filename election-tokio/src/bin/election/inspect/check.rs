@@ -1,7 +1,7 @@
 //! Whether somebody leads, as an exit code. A job asks for itself: its environment says which
 //! election it belongs to, as which node, and under which epoch.
 
-use super::Glance;
+use super::{Glance, OLD};
 use crate::{
     arguments::{Check, Database, Look},
     cluster::Led,
@@ -88,11 +88,15 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
         }
         None => {
             let mut glance = Glance::of(&look)?;
+            let name = glance.place.namespace.to_string();
+            if glance.is_replica().await.map_err(|failed| hinted(failed, &look))? {
+                return unknown(&name, OLD, look.target.database.json, quiet);
+            }
             let row = glance.leader().await.map_err(|failed| hinted(failed, &look))?;
             let found = row
                 .live_term()
                 .map(|term| Found { leader: term.leader.to_string(), epoch: term.epoch.get() });
-            (glance.place.namespace.to_string(), found)
+            (name, found)
         }
     };
     if quiet {
@@ -118,7 +122,7 @@ fn hinted(failed: Failed, look: &Look) -> Failed {
     ))
 }
 
-/// A member that hears too few others cannot say that nobody leads.
+/// A member that hears too few others cannot say that nobody leads, nor can a replica say who does.
 fn unknown(name: &str, why: &str, json: bool, quiet: bool) -> Result<Exit, Failed> {
     if quiet {
         return Err(Failed::new(format!("{name}: it is not known who leads: {why}")));
