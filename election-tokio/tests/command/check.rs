@@ -74,13 +74,15 @@ fn a_job_knows_where_to_ask() {
         fs::write(world.path().join(file), text).expect("a file of our own");
     }
     let stray = ("ELECTION_STORE", "postgres://me:hunter2@h:1/x");
+    let config = ("ELECTION_CONFIG", "by-file.toml");
     for (options, variable) in [
-        (["--store", url], None),
-        (["--store", url], Some(stray)),
-        (["--store-file", "url"], None),
-        (["--store-file", "url"], Some(stray)),
-        (["--config", "by-url.toml"], None),
-        (["--config", "by-file.toml"], None),
+        (&["--store", url][..], None),
+        (&["--store", url], Some(stray)),
+        (&["--store-file", "url"], None),
+        (&["--store-file", "url"], Some(stray)),
+        (&["--config", "by-url.toml"], None),
+        (&["--config", "by-file.toml"], None),
+        (&[], Some(config)),
     ] {
         let election = env!("CARGO_BIN_EXE_election");
         let job = format!("cd / && {election} check");

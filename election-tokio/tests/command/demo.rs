@@ -3,111 +3,29 @@
 use super::{
     job,
     process::{eventually, every_pid},
+    terminal::Terminal,
     world::World,
 };
-use rustix::{
-    fs::{Mode, OFlags},
-    pipe::PipeFlags,
-    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{Winsize, tcsetwinsize},
-};
+use rustix::pipe::PipeFlags;
 use std::{
     fs::File,
     io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
-    num::NonZeroU16,
-    os::{fd::OwnedFd, unix::net::UnixDatagram},
-    process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
+    os::unix::net::UnixDatagram,
+    process::{Command, Stdio},
 };
 
-/// A terminal of its own, which the command controls.
-struct Terminal {
-    master: File,
-    shown: Arc<Mutex<vt100::Parser>>,
-    /// Everything that ever came, escape sequences and all.
-    reader: std::thread::JoinHandle<()>,
-}
-
-impl Terminal {
-    /// Starts a command on a terminal of this size.
-    fn start(command: &Command, rows: u16, columns: u16) -> (Self, Child) {
-        let (master, child) = Self::open(command, rows, columns);
-        let shown = Arc::new(Mutex::new(vt100::Parser::new(some(rows), some(columns), 1_000)));
-        let (mut from, parser) = (master.try_clone().expect("a descriptor"), shown.clone());
-        let reader = std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // Reading fails once nobody has the other end any more.
-            while let Ok(count @ 1..) = from.read(&mut bytes) {
-                parser.lock().expect("no panic there").process(&bytes[..count]);
-            }
-        });
-        (Self { master, shown, reader }, child)
-    }
-
-    /// The same, with the only descriptor of the terminal's other end.
-    fn open(command: &Command, rows: u16, columns: u16) -> (File, Child) {
-        // No child has a copy of it: it goes away with this one.
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let master = openpt(flags).expect("a pseudo-terminal");
-        grantpt(&master).expect("a pseudo-terminal");
-        unlockpt(&master).expect("a pseudo-terminal");
-        resize(&master, rows, columns);
-        let name = ptsname(&master, Vec::new()).expect("a pseudo-terminal");
-        let slave = || -> OwnedFd {
-            rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a tty")
-        };
-        let mut session = Command::new("setsid");
-        session.args(["--ctty", "--wait"]).arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => session.env(name, value),
-                None => session.env_remove(name),
-            };
-        }
-        session.env("TERM", "xterm-256color");
-        session.stdin(slave()).stdout(slave()).stderr(slave());
-        let child = session.spawn().expect("setsid, of util-linux");
-        drop(session); // its copies of the terminal with it, so that reading ends
-        (File::from(master), child)
-    }
-
-    fn resize(&self, rows: u16, columns: u16) {
-        self.shown.lock().expect("no panic there").screen_mut().set_size(some(rows), some(columns));
-        resize(&self.master, rows, columns);
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let parser = self.shown.lock().expect("no panic there");
-        let columns = parser.screen().size().1;
-        parser.screen().rows(0, columns.get()).map(|line| line.trim_end().to_owned()).collect()
-    }
-
-    fn is_on_the_other_screen(&self) -> bool {
-        self.shown.lock().expect("no panic there").screen().alternate_screen()
-    }
-
-    /// Waits until the view stands on the screen, and nothing else, after this many kills at least.
-    fn shows_the_view(&self, least: u32) -> Vec<String> {
-        eventually(&format!("a view of {least} kills"), || {
-            let lines = self.lines();
-            let count = |what| lines.iter().filter(|line| line.contains(what)).count();
-            let killed = lines[0].strip_prefix("leaders killed: ")?.split(';').next()?;
-            let whole = killed.parse::<u32>().ok()? >= least
-                && lines[2..5].iter().all(|line| line.contains("candidate-"))
-                && lines.last()?.as_str() == "Ctrl-C ends the demo"
-                && (count("Ctrl-C ends the demo"), count("leaders killed")) == (1, 1);
-            whole.then_some(lines)
-        })
-    }
-}
-
-fn some(size: u16) -> NonZeroU16 {
-    NonZeroU16::new(size).expect("a size")
-}
-
-fn resize(terminal: &impl std::os::fd::AsFd, rows: u16, columns: u16) {
-    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(terminal, size).expect("a terminal of that size");
+/// Waits until the view stands on the screen, and nothing else, after this many kills at least.
+fn shows_the_view(terminal: &Terminal, least: u32) -> Vec<String> {
+    eventually(&format!("a view of {least} kills"), || {
+        let lines = terminal.lines();
+        let count = |what| lines.iter().filter(|line| line.contains(what)).count();
+        let killed = lines[0].strip_prefix("leaders killed: ")?.split(';').next()?;
+        let whole = killed.parse::<u32>().ok()? >= least
+            && lines[2..5].iter().all(|line| line.contains("candidate-"))
+            && lines.last()?.as_str() == "Ctrl-C ends the demo"
+            && (count("Ctrl-C ends the demo"), count("leaders killed")) == (1, 1);
+        whole.then_some(lines)
+    })
 }
 
 #[test]
@@ -115,11 +33,11 @@ fn the_demo_fits_any_terminal_and_leaves_it_as_it_was() {
     let world = World::new();
     let command = world.bare(&["demo", "--ttl", "300ms"]);
     let (mut terminal, mut child) = Terminal::start(&command, 24, 80);
-    terminal.shows_the_view(0);
-    terminal.shows_the_view(1);
+    shows_the_view(&terminal, 0);
+    shows_the_view(&terminal, 1);
     for (rows, columns) in [(20, 60), (50, 200), (24, 80)] {
         terminal.resize(rows, columns);
-        let lines = terminal.shows_the_view(1);
+        let lines = shows_the_view(&terminal, 1);
         assert_eq!(lines.len(), usize::from(rows));
     }
     assert!(terminal.is_on_the_other_screen());
@@ -213,7 +131,7 @@ fn the_demo_needs_no_database() {
 fn a_terminal_shows_the_members_of_the_demo() {
     let world = World::new();
     let (mut terminal, mut child) = Terminal::start(&quorum(&world, &[]), 24, 80);
-    let lines = terminal.shows_the_view(1);
+    let lines = shows_the_view(&terminal, 1);
     assert!(lines.iter().any(|line| line.contains("support ")), "{lines:#?}");
     eventually("a leader", || {
         terminal.lines()[2..5].iter().any(|line| line.starts_with("▶ candidate-")).then_some(())

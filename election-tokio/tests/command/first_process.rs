@@ -110,3 +110,20 @@ fn sigterm_ends_process_one_and_the_exit_code_is_the_jobs() {
     let killed = world.election("run", &["--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(first(&world, &killed).0.exit(), Some(128 + 9));
 }
+
+/// Nobody has given it a process group of its own, so it sees none.
+#[test]
+fn process_one_passes_signals_on() {
+    let world = World::new();
+    let job = "trap 'exit 9' HUP; touch up; while :; do sleep 0.01; done";
+    let mut run = world.election("run", &["--", "sh", "-c", job]);
+    run.current_dir(world.path());
+    let namespaces = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+    let mut unshared = unshared(&world, &namespaces, &run);
+    unshared.current_dir(world.path());
+    let mut outer = world.start(unshared);
+    let inner = eventually("process 1", || children(outer.pid()).into_iter().next());
+    eventually("a job", || world.path().join("up").exists().then_some(()));
+    send(inner, Signal::HUP);
+    assert_eq!(outer.exit(), Some(9), "{}", outer.messages());
+}

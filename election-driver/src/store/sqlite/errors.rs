@@ -51,7 +51,10 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "the tables are not those of this program; keep its own in another file, or rename \
                  what has their names",
             ),
-            10 => (Failure::Ambiguous, "the disk failed to read or write"),
+            10 => (
+                Failure::Ambiguous,
+                "the disk failed to read or write, or the file may not grow (`ulimit -f`)",
+            ),
             _ => return None,
         })
     })

@@ -47,6 +47,7 @@ mod setup;
 mod source;
 mod store;
 mod systemd;
+mod threads;
 mod whereabouts;
 
 use arguments::{Arguments, Command};
@@ -59,6 +60,9 @@ fn main() {
     let filed = settings::read(&mut arguments.command);
     let json = arguments.command.json();
     let logs = arguments.command.is_logged();
+    if let (Some(_), Err(failed)) = (arguments.command.log_level(), threads::room()) {
+        std::process::exit(failed.tell(json).code());
+    }
     let log = arguments.command.log_level().map(|level| Log::start(json, level));
     let outcome = filed.and_then(|()| carry_out(arguments.command));
     let exit = outcome.unwrap_or_else(|failed: Failed| match log {

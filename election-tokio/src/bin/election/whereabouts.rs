@@ -7,12 +7,14 @@ use crate::{
     source::Source,
 };
 use std::{
+    env,
     ffi::OsString,
     path::{self, Path, PathBuf},
     process::Command,
 };
 
 const CLUSTER: &str = "ELECTION_CLUSTER";
+const CONFIG: &str = "ELECTION_CONFIG";
 
 /// Variables with their values; those without are not to be set.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +47,9 @@ impl Whereabouts {
     /// Tells a process that is about to be started, and keeps this program's passwords from it.
     pub(crate) fn hand_to(&self, command: &mut Command) {
         secret::keep_from(command);
+        if let Some(file) = env::var_os(CONFIG).filter(|file| !file.is_empty()) {
+            command.env(CONFIG, absolute(Path::new(&file)));
+        }
         for (name, value) in &self.0 {
             match value {
                 Some(value) => command.env(name, value),

@@ -58,6 +58,18 @@ fn memory(pid: i32, line: &str) -> u64 {
     line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
 }
 
+/// As `nc -N` does: it closes its side when it has said everything.
+#[test]
+fn a_client_that_has_said_everything_hears_the_answer() {
+    let world = World::new();
+    let serve = world.start(world.election("serve", &["--http", "127.77.0.1:0"]));
+    let mut stream = connect(super::client::port(&serve)).expect("a port that accepts");
+    stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").expect("a socket of our own");
+    stream.shutdown(Shutdown::Write).expect("a socket of our own");
+    let answer = Answer::of(&rest(&mut stream).expect("an answer")).expect("an answer");
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
 #[test]
 fn hundreds_of_slow_heads_are_neither_kept_nor_in_the_way_of_a_probe() {
     let world = World::new();

@@ -57,7 +57,8 @@ twice, fence by the epoch.";
 pub(super) const JOB: &str = "\
 The job: SIGTERM and SIGINT go to all processes that the job has started, other signals to its \
 first process and that one's process group. When the first process ends, the rest is killed, so \
-start daemons in the foreground. Processes that others start for the job (docker run, systemd-run, \
+start daemons in the foreground. It reads what this process is given, but never a terminal, in whose \
+place it finds nothing to read. Processes that others start for the job (docker run, systemd-run, \
 at) are not contained. To let nothing escape, give the job a PID namespace: -- unshare --pid \
 --fork --kill-child CMD...";
 

@@ -112,6 +112,8 @@ async fn meet(stream: TcpStream, desk: Arc<Desk>, patience: Patience) {
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        // A client that has said everything may close its side before it hears the answer (`nc -N`).
+        .half_close(true)
         .header_read_timeout(patience.head)
         .max_buf_size(LARGEST_HEAD)
         .max_headers(MOST_HEADERS)

@@ -17,7 +17,7 @@ use crate::{
     arguments::Guard as Arguments,
     exit::{Exit, Failed},
 };
-use rustix::process::{Pid, Signal, getpgrp, kill_current_process_group};
+use rustix::process::{Pid, Signal, kill_current_process_group};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -40,6 +40,7 @@ pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
     runtime.map_err(|error| failed(&error))?.block_on(async {
         // Signals for the job reach its whole group; they are not meant for its guard.
         let _deaf = signals::listen().map_err(|error| failed(&error))?;
+        let _steady = signals::stand_in_the_background().map_err(|error| failed(&error))?;
         let elector = Connection::new(elector).map_err(|error| failed(&error))?;
         let reaper = Reaper::adopting().map_err(|error| failed(&error))?;
         let cgroup = Cgroup::make();
@@ -215,7 +216,7 @@ impl Guard {
         let found = found.unwrap_or_default();
         let (new, pause) = self.backoff.round(&found);
         self.outrun = if new { self.outrun + 1 } else { 0 };
-        let own_group = getpgrp().as_raw_pid();
+        let own_group = process_tree::own_group();
         let all_here = found.iter().all(|process| process.group == own_group);
         if blind || self.outrun >= PATIENCE && all_here {
             self.elector.report(&Report::Together);

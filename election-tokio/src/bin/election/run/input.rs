@@ -1,10 +1,10 @@
 //! The end of standard input, which tells `election hold` that whoever wanted to lead is done.
 
+use super::process_tree::own_group;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::{FileType, fstat},
     io::Errno,
-    process::getpgrp,
     termios::tcgetpgrp,
 };
 use std::{
@@ -49,7 +49,9 @@ fn drain() {
         if poll(&mut ready, None) == Err(Errno::INTR) {
             continue;
         }
-        if input.is_terminal() && tcgetpgrp(&input).is_ok_and(|front| front != getpgrp()) {
+        if input.is_terminal()
+            && tcgetpgrp(&input).is_ok_and(|front| front.as_raw_pid() != own_group())
+        {
             std::thread::sleep(BACKGROUND);
             continue;
         }

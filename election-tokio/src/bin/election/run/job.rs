@@ -14,13 +14,13 @@ use super::{
 };
 use crate::whereabouts::Whereabouts;
 use election_tokio::core::Timestamp;
-use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
     fs::File,
     future::pending,
-    io,
+    io::{self, IsTerminal as _},
     os::{
         fd::{AsFd as _, OwnedFd},
         unix::process::{CommandExt as _, ExitStatusExt as _},
@@ -111,6 +111,8 @@ impl Job {
         let unrelated = process_tree::below(process_tree::own_pid(), &BTreeSet::new())?;
         let deadline = Deadline::new(deadline)?;
         let stdin = match &spec.output {
+            // The kernel would stop it with its first read, since its group is never in front.
+            None if io::stdin().is_terminal() => File::open("/dev/null")?.into(),
             None => io::stdin().as_fd().try_clone_to_owned()?,
             Some(_) => File::open("/dev/null")?.into(),
         };
@@ -163,7 +165,7 @@ impl Job {
         };
         // A main process that has joined this process's own group must not be signalled through it.
         let mut groups = BTreeSet::from([self.guard, main.group]);
-        if groups.remove(&getpgrp().as_raw_pid()) {
+        if groups.remove(&process_tree::own_group()) {
             let _ = main.send(signal);
         }
         for group in groups.into_iter().filter_map(Pid::from_raw) {

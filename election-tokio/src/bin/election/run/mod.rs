@@ -28,8 +28,8 @@
 //! The lease is released only when nothing of the job is left. If a process cannot be killed (it
 //! runs as another user, or waits in the kernel for a device), the lease runs out.
 //!
-//! The job's process group is never the terminal's foreground: the kernel stops a job that reads
-//! from a terminal. Give the job a pipe or a file.
+//! The job's process group is never the terminal's foreground: the kernel would stop a job that reads
+//! from it, for good. So its input is empty where this process's is a terminal.
 //!
 //! These cases remain: a guard and an elector that are both stopped or killed by force; a machine
 //! that stops and goes on after the lease has passed; work that the job has others do for it

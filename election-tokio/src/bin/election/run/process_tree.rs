@@ -212,6 +212,13 @@ pub(super) fn own_pid() -> i32 {
     getpid().as_raw_pid()
 }
 
+/// This process's group; 0 if that belongs to an outer PID namespace, as that of a first process whom
+/// nobody has given a group (`unshare --pid --fork`). So it is not asked for by `getpgrp`, whose answer
+/// rustix takes to be no 0.
+pub(super) fn own_group() -> i32 {
+    Process::of(own_pid()).map_or(0, |own| own.group)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,6 +27,10 @@ pub(super) struct Signals {
 /// Two requests to end are at least this far apart; otherwise they are one.
 const BURST: Duration = Duration::from_secs(1);
 
+/// What ends a process by default that writes beyond the size that it may give to a file. Taken over,
+/// the write fails, and the database says so. A job has the default again.
+const TOO_LARGE: Signal = Signal::XFSZ;
+
 const PASSED_ON: [Signal; 9] = [
     Signal::TERM,
     Signal::INT,
@@ -43,12 +47,25 @@ const PASSED_ON: [Signal; 9] = [
 /// ignore (`nohup`, a shell's background jobs).
 pub(super) fn listen() -> io::Result<Signals> {
     let ignored = ignored();
+    let is_ignored = |each: Signal| ignored >> (each.as_raw() - 1) & 1 != 0;
+    let take = |each: Signal| unix::signal(SignalKind::from_raw(each.as_raw()));
+    if !is_ignored(TOO_LARGE) {
+        let _ = take(TOO_LARGE)?; // nobody has to hear of it
+    }
     PASSED_ON
         .into_iter()
-        .filter(|each| ignored >> (each.as_raw() - 1) & 1 == 0)
-        .map(|each| Ok((each, unix::signal(SignalKind::from_raw(each.as_raw()))?)))
+        .filter(|each| !is_ignored(*each))
+        .map(|each| Ok((each, take(each)?)))
         .collect::<io::Result<_>>()
         .map(|streams| Signals { streams, told: None, ending: CancellationToken::new() })
+}
+
+/// Takes over, too, what the kernel sends to a whole process group of which one process reads from its
+/// terminal or sets it, without being in front there (as for a password): that one stands still, and
+/// this process does not.
+pub(super) fn stand_in_the_background() -> io::Result<[unix::Signal; 2]> {
+    let take = |signal: Signal| unix::signal(SignalKind::from_raw(signal.as_raw()));
+    Ok([take(Signal::TTIN)?, take(Signal::TTOU)?])
 }
 
 /// The signals that this process was started to ignore, a bit each; none if that is unknown.
