@@ -176,6 +176,8 @@ fn a_member_that_hears_too_few_says_so() {
         let why = "it is not known who leads: this member hears 0 of the 2 others";
         assert!(said.starts_with(&format!("{}: {why}", *NAME)), "{said}");
     }
+    let status = members.ask("status", "n1", &["--exit-code"]);
+    assert_eq!(status.status.code(), Some(125), "that nobody leads is not known: {status:?}");
     let (code, json) = answered(&members.ask("check", "n1", &["--json"]));
     let json = &parsed(&json)[0];
     assert_eq!((code, &json["holds"], &json["leader"]), (Some(125), &Value::Null, &Value::Null));

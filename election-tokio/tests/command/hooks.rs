@@ -6,7 +6,11 @@ use super::{
     world::{Candidate, World},
 };
 use rustix::process::Signal;
-use std::{fs, process::Command};
+use std::{
+    fs,
+    io::Write as _,
+    process::{Command, Stdio},
+};
 
 const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "2s"];
 
@@ -214,4 +218,26 @@ fn a_hook_does_not_inherit_the_password() {
     let seen =
         eventually("the hook's environment", || fs::read_to_string(world.path().join("seen")).ok());
     assert!(seen.contains("ELECTION_EVENT=lead") && !seen.contains("hunter2"), "{seen}");
+}
+
+/// Neither an epoch of somebody else's (of the job that has started this elector, say), nor its input.
+#[test]
+fn a_hook_has_what_is_its_own_and_nothing_else() {
+    let world = World::new();
+    let hook = "cat > input; env > seen.new; mv seen.new seen-${ELECTION_LEADER:-nobody}";
+    let mut run = world.run(&[&LONG[..], &["--node", "first", "--on-change", hook]].concat(), "");
+    run.env("ELECTION_EPOCH", "7").current_dir(world.path()).stdin(Stdio::piped());
+    let mut first = Candidate::of(run);
+    let mut input = first.stdin();
+    input.write_all(b"the job's").expect("a pipe of our own");
+    let seen = |whose: &str| {
+        let file = world.path().join(format!("seen-{whose}"));
+        eventually(&format!("a hook that {whose} leads"), || fs::read_to_string(&file).ok())
+    };
+    let epoch = world.start_after(0).epoch;
+    assert!(seen("first").contains(&format!("ELECTION_EPOCH={epoch}\n")));
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(0));
+    assert!(!seen("nobody").contains("ELECTION_EPOCH="), "{}", seen("nobody"));
+    assert_eq!(fs::read(world.path().join("input")).expect("a file of a hook"), b"");
 }

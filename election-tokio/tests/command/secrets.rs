@@ -176,6 +176,14 @@ fn the_job_does_not_inherit_the_password() {
         assert_eq!(found, Some(&*url), "{given}: {seen}");
         assert!(seen.contains("PGPASSWORD=the-users-own"), "{seen}");
     }
+    // In what is no URL nobody knows where the password is.
+    let file = world.path().join("file");
+    fs::write(&file, &url).expect("a file of our own");
+    let flag = ["--store-file", file.to_str().expect("a path in UTF-8")];
+    for given in ["postgres://me:hunter2@[h/x", "postgres:/\\me:hunter2@h:port/x"] {
+        let seen = inherited(&world, &[("ELECTION_STORE", given)], &flag);
+        assert!(!seen.contains("hunter2") && !seen.contains("ELECTION_STORE="), "{given}: {seen}");
+    }
     // Where the database comes from the environment alone, the job can still look at it.
     let seen = inherited(&world, &[("ELECTION_STORE", &url)], &[]);
     assert!(seen.contains(&format!("ELECTION_STORE={url}\n")), "{seen}");

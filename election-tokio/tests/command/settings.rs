@@ -1,8 +1,16 @@
 //! Where options come from, and which of them wins.
 
-use super::{members::refused, process::eventually, world::World};
+use super::{
+    members::{Members, refused},
+    process::eventually,
+    world::World,
+};
 use rustix::process::Signal;
-use std::{fs, path::Path, process::Output};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -80,6 +88,60 @@ fn every_option_can_be_in_the_file() {
     assert_eq!(status["ttl_ms"], 20_000, "for at least so long");
     assert!(status["remaining_ms"].as_u64() > Some(300_000), "kept for longer: {status}");
     assert_eq!(status["epoch"], 2_000_000_000_000_u64);
+}
+
+/// A value that cannot be is refused, which shows that it is used; and it is refused under the option's
+/// name.
+#[test]
+fn every_value_in_the_file_is_used() {
+    let world = World::new();
+    let told = |mut command: Command, line: &str, option: &str| {
+        let config = file(&world, line);
+        // The job, if there is one, comes last.
+        let words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        let (name, rest) = words.split_first().expect("a command");
+        let mut with = Command::new(command.get_program());
+        with.arg(name).args(["--config", &config]).args(rest);
+        with.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        with.current_dir(world.path());
+        command = with;
+        let output = world.output(&mut command);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{command:?}, {line}: {said}");
+        assert!(said.contains(option), "{command:?}, {line}: {said}");
+    };
+    for (line, option) in [
+        ("ttl = \"1ms\"", "--ttl"),
+        ("grace = \"48h\"", "grace 172800s"),
+        ("interval = \"48h\"", "interval 172800s"),
+        ("at-least-for = \"48h\"", "--at-least-for"),
+        ("clock-step = \"9999h\"", "--clock-step"),
+        ("hook-timeout = \"0s\"", "--hook-timeout"),
+        ("wait = \"0s\"", "--wait"),
+        ("label = \"\\u0007\"", "--label"),
+        ("node = \"\\u0007\"", "--node"),
+        ("schema = \"x\"", "--schema"),
+        ("http = \"x\"", "--http"),
+        ("on-change = \"\"", "--on-change"),
+    ] {
+        told(world.election("run", &["--", "true"]), line, option);
+    }
+    for command in ["status", "check", "list", "resign"] {
+        told(world.election(command, &[]), "timeout = \"0s\"", "--timeout");
+    }
+    told(world.election("schema", &["--apply"]), "timeout = \"0s\"", "--timeout");
+    let members = Members::new();
+    for (line, option) in [
+        ("label = \"\\u0007\"", "--label"),
+        ("grace = \"48h\"", "--grace"),
+        ("listen = \"x\"", "--listen"),
+    ] {
+        told(members.command("run", "n1", &["--", "true"]), line, option);
+    }
+    for command in ["status", "check", "resign"] {
+        told(members.command(command, "n1", &[]), "timeout = \"0s\"", "--timeout");
+    }
+    assert!(!world.database().exists(), "nobody was elected for that");
 }
 
 #[test]

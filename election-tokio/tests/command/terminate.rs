@@ -6,7 +6,11 @@ use super::{
     world::{Candidate, World},
 };
 use rustix::process::Signal;
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 /// So long that nothing in these tests can be explained by a lease that ran out.
 const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "500ms"];
@@ -182,4 +186,29 @@ fn another_signal_within_a_burst_reaches_the_job() {
         world.notes("signal").into_iter().find(|note| note.rest == number)
     });
     assert_eq!(candidate.exit(), Some(128 + 9));
+}
+
+/// As `nohup` starts it.
+#[test]
+fn a_signal_that_was_ignored_from_the_start_ends_nobody() {
+    let world = World::new();
+    let mut leader = world.candidate("leader", &LONG, "");
+    world.start_after(0);
+    let run = world.run(&[&LONG[..], &["--node", "follower"]].concat(), "");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "-"]).arg(run.get_program());
+    shell.args(run.get_args());
+    shell.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut follower = world.start(shell);
+    world.listed(2);
+    let status =
+        fs::read_to_string(format!("/proc/{}/status", follower.pid())).expect("its status");
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("a mask");
+    let ignored = u64::from_str_radix(ignored.trim(), 16).expect("a mask");
+    assert_eq!(ignored >> (Signal::HUP.as_raw() - 1) & 1, 1, "{ignored:x}");
+    follower.send(Signal::HUP);
+    follower.send(Signal::TERM);
+    assert_eq!(follower.exit(), Some(128 + 15), "{}", follower.messages());
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(0));
 }

@@ -89,12 +89,14 @@ fn every_path_and_every_method_has_its_answer() {
             let answer = try_ask(port, method, path).expect("an answer");
             assert_eq!(answer.status, 405, "{method} {path}");
             assert!(answer.head.contains("allow: get, head"), "{answer:?}");
+            assert!(answer.head.contains("cache-control: no-store"), "{answer:?}");
         }
     }
     for path in ["/", "/leader/", "//leader", "/LEADER", "/metrics/x", "/%6ceader", "/x?/leader"] {
         for method in ["GET", "POST"] {
             let answer = try_ask(port, method, path).expect("an answer");
             assert_eq!(answer.status, 404, "{method} {path}");
+            assert!(answer.head.contains("cache-control: no-store"), "{answer:?}");
             for each in ["/leader", "/livez", "/readyz", "/metrics"] {
                 assert!(answer.body.contains(each), "{answer:?}");
             }
