@@ -263,7 +263,7 @@ fn the_file_may_be_a_pipe() {
     let world = World::new();
     world.output(&mut world.election("schema", &["--apply"]));
     let ask = "\"$0\" check --config <(printf 'store = \"%s\"\\nname = \"n\"\\n' \"$1\")";
-    let mut bash = std::process::Command::new("bash");
+    let mut bash = Command::new("bash");
     bash.args(["-c", ask, env!("CARGO_BIN_EXE_election"), &world.url()]);
     let output = world.output(bash.env_remove("ELECTION_STORE").current_dir(world.path()));
     assert_eq!(text(&output.stdout), "n: nobody leads\n", "{output:?}");
@@ -273,7 +273,7 @@ fn the_file_may_be_a_pipe() {
 fn the_least_epoch_is_taken_from_wherever_it_is_said() {
     let world = World::new();
     let job = ["--", "sh", "-c", "echo $ELECTION_EPOCH"];
-    let epoch = |world: &World, process: &mut std::process::Command| -> u64 {
+    let epoch = |world: &World, process: &mut Command| -> u64 {
         let output = world.output(process);
         text(&output.stdout).trim().parse().unwrap_or_else(|_| panic!("{output:?}"))
     };

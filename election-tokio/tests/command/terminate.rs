@@ -109,7 +109,7 @@ fn what_a_job_leaves_behind_ends_before_another_job_starts() {
 fn a_job_that_cannot_be_started_gives_126_or_127() {
     let world = World::new();
     let plain = world.path().join("plain");
-    std::fs::write(&plain, "no program").expect("a file of our own");
+    fs::write(&plain, "no program").expect("a file of our own");
     let plain = plain.to_str().expect("a path in UTF-8");
     let directory = world.path().to_str().expect("a path in UTF-8");
     for (program, code, words) in [
