@@ -34,7 +34,7 @@ pub enum Reach {
 /// A database client. Sealed: to support another database, implement [`Store`](crate::Store).
 pub trait Client: Clone + Send + Sync + 'static {
     /// A connection, the caller's own or one of the store's.
-    type Connection: Send;
+    type Connection: sqlx::Connection;
     /// Shows whether a kept connection still leads to the right database.
     type Identity: Send + PartialEq + 'static;
     /// Identifies a session of the store's own on the server, so that another session can end it.

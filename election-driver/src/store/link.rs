@@ -167,7 +167,7 @@ impl<C: Client> Link<C> {
         what: Use,
         statements: &Arc<Statements>,
     ) -> Result<&mut C::Connection, StoreError> {
-        self.look_again(client, what)?;
+        self.look_again(client, what).await?;
         let given_up = |kept: &mut Kept<C>| match kept.busy {
             None => false,
             Some(Use::Call) => !C::QUEUES,
@@ -203,8 +203,9 @@ impl<C: Client> Link<C> {
         self.kept.is_some()
     }
 
-    /// Drops a connection if a new one would lead elsewhere.
-    fn look_again(&mut self, client: &C, what: Use) -> Result<(), StoreError> {
+    /// Closes a connection if a new one would lead elsewhere. What it closes last it saves: a log beside
+    /// a database that has lost its name, which is not read by whoever comes next.
+    async fn look_again(&mut self, client: &C, what: Use) -> Result<(), StoreError> {
         let kept = self.kept.take();
         if what == Use::Making {
             client.make()?;
@@ -227,6 +228,9 @@ impl<C: Client> Link<C> {
             "the database, or a file beside it, was removed or exchanged while it was in use: \
              writes may be lost, and two may have led; opening it anew"
         );
+        if let Err(error) = sqlx::Connection::close(kept.connection).await {
+            tracing::debug!(%error, "the connection to what was there cannot be closed");
+        }
         Ok(())
     }
 

@@ -188,6 +188,31 @@ fn another_signal_within_a_burst_reaches_the_job() {
     assert_eq!(candidate.exit(), Some(128 + 9));
 }
 
+/// When it is needed it would be too late.
+#[test]
+fn a_standby_says_at_once_that_its_job_cannot_be_started() {
+    let world = World::new();
+    let _leader = world.candidate("leader", &LONG, "");
+    world.start_after(0);
+    let plain = world.path().join("plain");
+    fs::write(&plain, "no program").expect("a file of our own");
+    let plain = plain.to_str().expect("UTF-8");
+    for (job, why) in [
+        ("no-such-program", "there is no program of this name in PATH"),
+        (plain, "this user may not execute it"),
+        ("/no/such/program", "there is no such file"),
+        ("/", "this is a directory"),
+    ] {
+        let run = world.election("run", &["--ttl", "60s", "--node", "standby", "--", job]);
+        let mut standby = world.start(run);
+        standby.says("following");
+        let said = standby.messages();
+        assert!(said.contains(why) && said.contains("could not be started now"), "{said}");
+        standby.send(Signal::TERM);
+        assert_eq!(standby.exit(), Some(128 + 15));
+    }
+}
+
 /// As `nohup` starts it.
 #[test]
 fn a_signal_that_was_ignored_from_the_start_ends_nobody() {

@@ -16,6 +16,7 @@ list! { $ __conformance_files in files:
         a_file_that_is_mounted_by_itself: no_file;
         a_directory_that_is_mounted_twice: no_file;
         a_full_disk: no_file;
+        a_disk_without_room_for_a_database: no_file;
     }
     opening {
         what_cannot_be_shared_is_refused_at_once: no_file;

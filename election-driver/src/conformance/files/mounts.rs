@@ -156,6 +156,23 @@ fn fill(ballast: &Path) {
 
 const TINY: &str = "mount -t tmpfs -o size=1m tmpfs \"$DIR\"";
 
+const TINIEST: &str = "mount -t tmpfs -o size=16k tmpfs \"$DIR\"";
+
+/// There is room for the file, and none for what lies beside it.
+pub async fn a_disk_without_room_for_a_database<R: Runtime + Default>(_: OnNothing<R>) {
+    mounted(
+        TINIEST,
+        async |_| {},
+        async |directory| {
+            let mut store = SqliteStore::open(directory.join("e.db")).unwrap();
+            let error = store.ensure_schema().await.unwrap_err();
+            assert_eq!(error.kind, Failure::Fatal, "{}", message(&error));
+            assert!(message(&error).contains("disk is full"), "{}", message(&error));
+        },
+    )
+    .await;
+}
+
 /// Renewals fail; the leader steps down in time and says why; with space there is a leader again.
 pub async fn a_full_disk<R: Runtime + Default>(_: OnNothing<R>) {
     mounted(

@@ -20,6 +20,9 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "another connection has written since this transaction first read, so it can no \
                  longer write; roll it back, and begin it with BEGIN IMMEDIATE",
             ),
+            _ if [FULL, NO_SHARED_MEMORY].contains(&code) => {
+                (Failure::Fatal, "the disk is full; free some space")
+            }
             5 | 6 => (
                 Failure::Conflict,
                 "another process is writing, or holds a lock on the file (`fuser -v FILE` shows \
@@ -31,7 +34,6 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                  too, because SQLite keeps its log beside the file; grant this user write access to \
                  both, or ask as the user who runs the election",
             ),
-            13 => (Failure::Fatal, "the disk is full; free some space"),
             CANNOT_OPEN => (
                 Failure::Fatal,
                 "the database cannot be opened; check that this user may read and write the file \
@@ -63,6 +65,9 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 
 /// `SQLITE_BUSY_SNAPSHOT`: no waiting helps.
 const OLD_SNAPSHOT: i32 = 517;
+const FULL: i32 = 13;
+/// `SQLITE_IOERR_SHMSIZE`: the file beside the database that processes share has no room to grow.
+const NO_SHARED_MEMORY: i32 = 4874;
 const CANNOT_OPEN: i32 = 14;
 /// SQLite has no code for it.
 const MISSING: &str = "no such table";

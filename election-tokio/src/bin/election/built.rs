@@ -39,6 +39,20 @@ pub(crate) fn lacking(what: &str, dialect: Dialect) -> String {
     )
 }
 
+/// The message for a command that was left out, if that is what is wrong.
+#[cfg(not(feature = "cli"))]
+pub(crate) fn missing(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    ["cluster", "completions", "man"].contains(&&**named).then(|| {
+        format!(
+            "this `election` was built without `election {named}`; build it with the feature `cli`"
+        )
+    })
+}
+
 fn written(built: &[Dialect], path: &str) -> String {
     let url = |dialect: &Dialect| match dialect {
         Dialect::Sqlite => format!("sqlite:{path}"),

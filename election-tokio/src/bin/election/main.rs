@@ -113,6 +113,10 @@ fn misused(error: &clap::Error) -> i32 {
         return Exit::OK.code();
     }
     let json = arguments::own_words().any(|word| word == "--json");
+    #[cfg(not(feature = "cli"))]
+    if let Some(missing) = built::missing(error) {
+        return Failed::new(missing).tell(json).code();
+    }
     let text = secret::redacted_arguments(error.render().to_string());
     Failed::new(text.trim_end().strip_prefix("error: ").unwrap_or(&text)).tell(json).code()
 }

@@ -89,6 +89,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     let ending = signals.ending();
     service.ends_with(ending.clone());
+    warn_of_the_job(&work, once);
     // An instant too far away to represent is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let waits = match wait {
@@ -159,6 +160,17 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
         hooks.finish(&mut signals).await;
     }
     outcome
+}
+
+/// Somebody who waits for his turn would hear only then, when he is needed, that his job is misspelled.
+fn warn_of_the_job(work: &Work, once: bool) {
+    let program = match work {
+        Work::Job(words) if !once => words.first(),
+        _ => None,
+    };
+    if let Some(obstacle) = program.and_then(|program| super::exec::obstacle(program)) {
+        warn!(event = "warning", "{obstacle}; it could not be started now");
+    }
 }
 
 /// Leaves the election, now that nothing of a job is left. It does not wait for a database or a

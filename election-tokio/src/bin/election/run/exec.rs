@@ -104,6 +104,19 @@ fn tell(json: bool, event: &'static str, message: String) {
     }
 }
 
+/// What keeps the job from being executed, as far as that can be seen beforehand, and the remedy.
+pub(super) fn obstacle(program: &OsStr) -> Option<String> {
+    const NO_FILE: i32 = 2;
+    const NO_RIGHT: i32 = 13;
+    let error = match found(program).map(fs::metadata) {
+        None => io::Error::from_raw_os_error(NO_FILE),
+        Some(Err(error)) => error,
+        Some(Ok(file)) if file.is_file() && file.mode() & 0o111 != 0 => return None,
+        Some(Ok(_)) => io::Error::from_raw_os_error(NO_RIGHT),
+    };
+    Some(unexecutable(program, &error))
+}
+
 /// Why a job cannot be executed, and the remedy.
 fn unexecutable(program: &OsStr, error: &io::Error) -> String {
     const NO_FORMAT: i32 = 8;
