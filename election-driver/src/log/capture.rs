@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing::{
-    Event, Metadata, Subscriber,
+    Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
     span,
     subscriber::with_default,
@@ -10,18 +10,26 @@ use tracing::{
 
 /// The names of all events that a reader would see of what this thread does.
 pub(crate) fn told(course: impl FnOnce()) -> Vec<String> {
-    let names = Names::default();
+    told_from(Level::INFO, course)
+}
+
+/// The same for a reader who sees nothing below this level.
+pub(crate) fn told_from(level: Level, course: impl FnOnce()) -> Vec<String> {
+    let names = Names { level, told: Arc::default() };
     with_default(names.clone(), course);
-    let told = names.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = names.told.lock().unwrap_or_else(PoisonError::into_inner);
     told.clone()
 }
 
-#[derive(Clone, Default)]
-struct Names(Arc<Mutex<Vec<String>>>);
+#[derive(Clone)]
+struct Names {
+    level: Level,
+    told: Arc<Mutex<Vec<String>>>,
+}
 
 impl Subscriber for Names {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= tracing::Level::INFO
+        *metadata.level() <= self.level
     }
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
         span::Id::from_u64(1)
@@ -39,7 +47,7 @@ impl Visit for Names {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         if field.name() == "event" {
             let name = format!("{value:?}");
-            self.0
+            self.told
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(name.trim_matches('"').to_owned());

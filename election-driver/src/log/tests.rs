@@ -7,6 +7,7 @@ use election_core::{
     lease::{Answer, Config, Failure, Holder, Query, Row},
 };
 use std::time::Duration;
+use tracing::Level;
 
 /// What a course of events leaves in the log, at the default ttl of 15 seconds.
 fn told(course: impl FnOnce(&mut Log)) -> Vec<String> {
@@ -122,15 +123,51 @@ fn a_lock_that_keeps_from_writing_is_not_over_because_somebody_may_read() {
     assert_eq!(told(freed), ["outage", "outage_over"]);
 }
 
+/// Trouble with the row ends what was known of trouble with the list: that begins anew.
+#[test]
+fn a_list_that_fails_before_and_after_the_row_did_has_not_failed_all_the_time() {
+    let failed_until = |seconds: u64, log: &mut Log| {
+        fails(log, seconds, &LIST, Failure::Transient);
+        log.answered(at(seconds), &Query::Observe, &seen(true));
+    };
+    let apart = told(|log| {
+        failed_until(0, log);
+        fails(log, 1, &Query::Observe, Failure::Transient);
+        log.answered(at(2), &Query::Observe, &seen(true));
+        failed_until(9, log);
+    });
+    assert_eq!(apart, [""; 0]);
+    let together = told(|log| [0, 9].into_iter().for_each(|seconds| failed_until(seconds, log)));
+    assert_eq!(together, ["unlisted"]);
+}
+
+fn lost(reason: Loss) -> Change {
+    let term = Term { epoch: Epoch::new(7), leader: NodeId::new("this").expect("a name") };
+    Change::Lost { term, reason, stop_by: at(2), successor: None }
+}
+
+/// What somebody has asked for wakes nobody at night.
+#[test]
+fn only_a_loss_that_nobody_asked_for_is_a_warning() {
+    for (reason, names) in [
+        (Loss::Expired, &["lost"][..]),
+        (Loss::Replaced, &["lost"]),
+        (Loss::Unhealthy, &["lost"]),
+        (Loss::Resigned, &[]),
+        (Loss::ResignRequested, &[]),
+        (Loss::Withdrawn, &[]),
+    ] {
+        let warned = capture::told_from(Level::WARN, || super::changed(&lost(reason), None));
+        assert_eq!(warned, names, "{reason}");
+        let told = capture::told(|| super::changed(&lost(reason), None));
+        assert_eq!(told, [names.first().copied().unwrap_or("resigning")], "{reason}");
+    }
+}
+
 /// An outage that has no beginning in the log is over there either never, or to everybody's surprise.
 #[test]
 fn an_outage_that_costs_leadership_begins_before_it_is_over() {
-    let lost = || Change::Lost {
-        term: Term { epoch: Epoch::new(7), leader: NodeId::new("this").expect("a name") },
-        reason: Loss::Expired,
-        stop_by: at(2),
-        successor: None,
-    };
+    let lost = || lost(Loss::Expired);
     let short = told(|log| {
         fails(log, 1, &RENEW, Failure::Transient);
         log.changed(at(1), &lost());

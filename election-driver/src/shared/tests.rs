@@ -172,7 +172,14 @@ fn what_is_known_of_the_database_is_news_once() {
     assert!(is_news(&|| shared.database(Ok(()))), "the first answer");
     assert!(!is_news(&|| shared.database(Ok(()))));
     assert!(is_news(&fails));
+    assert!(is_news(&fails), "the cause may be another");
     assert!(is_news(&|| shared.database(Ok(()))), "the error is over");
+    let mut copy = watch.clone();
+    assert!(block_on(poll_once(copy.changed())).is_none(), "it has seen the same");
+    let mut is_news = |what: &dyn Fn()| {
+        what();
+        block_on(poll_once(watch.changed())).is_some()
+    };
     assert!(is_news(&|| shared.listening(true)));
     assert!(!is_news(&|| shared.listening(true)));
     assert!(is_news(&|| shared.listening(false)));

@@ -92,6 +92,43 @@ fn a_witness_votes_and_needs_no_job() {
     members.world.assert_exclusive();
 }
 
+/// It is told where the election is held, and of no database.
+#[test]
+fn the_job_of_a_primary_is_told_of_its_cluster_and_of_nothing_else() {
+    let members = Members::new();
+    let seen = members.world.path().join("seen");
+    let script = "env > seen.new; mv seen.new seen; exec sleep 1000";
+    let _all = IDS.map(|node| {
+        let mut run = members.command("run", node, &["--", "sh", "-c", script]);
+        run.env("ELECTION_STORE", "sqlite:other.db").env("ELECTION_STORE_FILE", "other.url");
+        members.world.start(run)
+    });
+    let seen = eventually("the job's environment", || fs::read_to_string(&seen).ok());
+    let cluster = format!("ELECTION_CLUSTER={}\n", members.file().display());
+    assert!(seen.contains(&cluster) && !seen.contains("ELECTION_STORE"), "{seen}");
+}
+
+/// A job that stands for its own election would wait for its own end.
+#[test]
+fn a_member_that_belongs_to_a_job_of_the_same_election_is_warned() {
+    let members = Members::new();
+    let started = |name: &str| {
+        let mut run = members.run("n1", &[], "");
+        run.env("ELECTION_EPOCH", "7").env("ELECTION_NAME", name);
+        let mut member = members.world.start(run);
+        members.status("n1");
+        member.send(Signal::TERM);
+        assert_eq!(member.exit(), Some(128 + 15));
+        member.messages()
+    };
+    let words =
+        "on the same cluster it would wait for its own end; name another one with --cluster";
+    let said = started(&NAME);
+    assert!(said.contains(words), "{said}");
+    let said = started("another");
+    assert!(!said.contains("its own end"), "{said}");
+}
+
 #[test]
 fn a_ballot_has_one_process_and_a_port_too() {
     let members = Members::new();

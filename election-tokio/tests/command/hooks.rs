@@ -2,7 +2,7 @@
 
 use super::{
     job,
-    process::{children, eventually, freeze, gone},
+    process::{children, eventually, freeze, gone, plays, send},
     world::{Candidate, World},
 };
 use rustix::process::Signal;
@@ -220,11 +220,48 @@ fn a_hook_does_not_inherit_the_password() {
     assert!(seen.contains("ELECTION_EVENT=lead") && !seen.contains("hunter2"), "{seen}");
 }
 
+/// Nobody knows then whether a hook has ended that goes with leadership.
+#[test]
+fn leadership_whose_hooks_nobody_watches_over_any_more_is_not_released() {
+    let world = World::new();
+    let options = [&LONG[..], &["--on-lead", "sleep 1000"]].concat();
+    let mut leader = world.candidate("leader", &options, "");
+    world.start_after(0);
+    let runner = eventually("the process that runs the hooks", || {
+        children(leader.pid()).into_iter().find(|pid| plays(*pid, "__hooks"))
+    });
+    eventually("a hook", || children(runner).first().copied());
+    send(runner, Signal::KILL);
+    leader.says("the process that runs the hooks has ended");
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(0));
+    assert!(world.row().live_holder().is_some(), "the lease was released");
+    leader.says("event=not_released");
+}
+
+/// Hooks are waited for, but not if nobody runs them.
+#[test]
+fn who_leaves_does_not_wait_for_hooks_that_stand_still() {
+    let world = World::new();
+    let options = [&LONG[..], &["--on-lose", "true", "--hook-timeout", "1s"]].concat();
+    let mut leader = world.candidate("leader", &options, "");
+    world.start_after(0);
+    let runner = eventually("the process that runs the hooks", || {
+        children(leader.pid()).into_iter().find(|pid| plays(*pid, "__hooks"))
+    });
+    freeze(runner);
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(0));
+    leader.says("leaving while hooks still run, after 1s");
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+}
+
 /// Neither an epoch of somebody else's (of the job that has started this elector, say), nor its input.
 #[test]
 fn a_hook_has_what_is_its_own_and_nothing_else() {
     let world = World::new();
-    let hook = "cat > input; env > seen.new; mv seen.new seen-${ELECTION_LEADER:-nobody}";
+    let hook = "readlink /proc/self/fd/0 > input; cat >> input; \
+                env > seen.new; mv seen.new seen-${ELECTION_LEADER:-nobody}";
     let mut run = world.run(&[&LONG[..], &["--node", "first", "--on-change", hook]].concat(), "");
     run.env("ELECTION_EPOCH", "7").current_dir(world.path()).stdin(Stdio::piped());
     let mut first = Candidate::of(run);
@@ -239,5 +276,5 @@ fn a_hook_has_what_is_its_own_and_nothing_else() {
     first.send(Signal::TERM);
     assert_eq!(first.exit(), Some(0));
     assert!(!seen("nobody").contains("ELECTION_EPOCH="), "{}", seen("nobody"));
-    assert_eq!(fs::read(world.path().join("input")).expect("a file of a hook"), b"");
+    assert_eq!(fs::read(world.path().join("input")).expect("a file of a hook"), b"/dev/null\n");
 }

@@ -110,6 +110,25 @@ fn a_job_gains_no_privileges_unless_told_so() {
     }
     let mut allowed = place.candidate("one", &["--allow-setuid"], &["true"]);
     assert_eq!(allowed.exit(), Some(0), "{}", allowed.messages());
+    let config = place.world.path().join("election.toml");
+    fs::write(&config, "allow-setuid = true\n").expect("a file of our own");
+    let mut allowed = place.candidate("one", &["--config", text(&config)], &["true"]);
+    assert_eq!(allowed.exit(), Some(0), "{}", allowed.messages());
+}
+
+/// Capabilities of a file are privileges as well.
+#[test]
+fn a_program_that_would_get_capabilities_is_named() {
+    let place = Place::new();
+    let program = place.program("as-root");
+    as_root(&["chmod", "755", text(&program)]);
+    let mut plain = place.candidate("one", &[], &["true"]);
+    assert!(plain.exit().is_some_and(|code| code != 0), "it may not become root");
+    assert!(!plain.messages().contains("gains privileges"), "{}", plain.messages());
+    as_root(&["setcap", "cap_setuid,cap_setgid+ep", text(&program)]);
+    let mut able = place.candidate("one", &[], &["true"]);
+    assert!(able.exit().is_some_and(|code| code != 0), "{}", able.messages());
+    able.says("as-root gains privileges when it is executed");
 }
 
 /// What the kernel says of a hook, whose elector may grant privileges.

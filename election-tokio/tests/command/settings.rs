@@ -185,6 +185,27 @@ fn the_node_to_check_can_be_in_the_file() {
     }
 }
 
+#[test]
+fn the_member_to_ask_can_be_in_the_file() {
+    let members = Members::new();
+    let elsewhere = members.world.path().join("elsewhere.sock");
+    let elsewhere = elsewhere.to_str().expect("UTF-8");
+    let _n1 = members.start("n1", "");
+    let _n2 = members.world.start(members.run("n2", &["--socket", elsewhere], ""));
+    members.status("n1");
+    let asked = |more: &str| {
+        let config = file(&members.world, &format!("cluster = \"cluster.toml\"\n{more}"));
+        eventually("an answer", || {
+            let output =
+                members.world.output(&mut members.bare(&["status", "--json", "--config", &config]));
+            let status = serde_json::from_slice::<serde_json::Value>(&output.stdout).ok()?;
+            Some(status["node"].as_str()?.to_owned())
+        })
+    };
+    assert_eq!(asked("node = \"n1\"\n"), "n1");
+    assert_eq!(asked(&format!("node = \"n2\"\nsocket = {elsewhere:?}\n")), "n2");
+}
+
 /// A time in which nobody answers is refused wherever it is said, and needs no slow database.
 #[test]
 fn the_time_for_a_look_can_be_in_the_file() {
@@ -265,6 +286,11 @@ fn the_file_may_be_a_pipe() {
     let ask = "\"$0\" check --config <(printf 'store = \"%s\"\\nname = \"n\"\\n' \"$1\")";
     let mut bash = Command::new("bash");
     bash.args(["-c", ask, env!("CARGO_BIN_EXE_election"), &world.url()]);
+    let output = world.output(bash.env_remove("ELECTION_STORE").current_dir(world.path()));
+    assert_eq!(text(&output.stdout), "n: nobody leads\n", "{output:?}");
+    // A pipe lies nowhere: its paths are those of whoever reads it.
+    let mut bash = Command::new("bash");
+    bash.args(["-c", ask, env!("CARGO_BIN_EXE_election"), "sqlite:data/e.db"]);
     let output = world.output(bash.env_remove("ELECTION_STORE").current_dir(world.path()));
     assert_eq!(text(&output.stdout), "n: nobody leads\n", "{output:?}");
 }

@@ -149,6 +149,7 @@ fn who_leaves_vacates_its_own_term_only() {
     let me = who.registration().candidate.clone();
     let rows = [
         (held(7, &me, 9_000, 1), true),
+        (held(7, &me, 0, 1), true), // whoever reads the row next need not judge by its time
         (held(7, &candidate("b", 2), 9_000, 1), false),
         (vacant(7), false),
     ];

@@ -156,3 +156,14 @@ fn a_pause_may_begin_and_end_at_any_time() {
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// A pause is never said to be over before it is.
+#[test]
+fn what_is_left_of_a_pause_is_rounded_up() {
+    let mut report = report("n1", "", None);
+    for (left_ms, words) in [(1, "for 1s more"), (1_000, "for 1s more"), (59_001, "for 1m more")] {
+        report.pause.as_mut().expect("a pause").left_ms = Some(left_ms);
+        let said = failover(report.pause.as_ref());
+        assert!(said.contains(words), "{left_ms}: {said}");
+    }
+}
