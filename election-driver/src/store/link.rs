@@ -203,8 +203,9 @@ impl<C: Client> Link<C> {
         self.kept.is_some()
     }
 
-    /// Closes a connection if a new one would lead elsewhere. What it closes last it saves: a log beside
-    /// a database that has lost its name, which is not read by whoever comes next.
+    /// Closes a connection if a new one would lead elsewhere. It has ended when this returns: SQLite
+    /// saves what is in a file's log when the last connection to it closes, and the new one is to find
+    /// that.
     async fn look_again(&mut self, client: &C, what: Use) -> Result<(), StoreError> {
         let kept = self.kept.take();
         if what == Use::Making {

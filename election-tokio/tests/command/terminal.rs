@@ -107,23 +107,30 @@ fn a_job_finds_nothing_to_read_on_a_terminal() {
     assert_eq!((status.code(), fs::read(&read).expect("its file").len()), (Some(7), 0));
 }
 
-/// It may open the terminal itself, as for a password.
+/// It may open the terminal itself, to read from it or to set it, as for a password.
 #[test]
 fn a_job_that_stands_still_at_its_terminal_has_a_guard_all_the_same() {
-    let world = World::new();
-    let options = ["--grace", "100ms", "--", "sh", "-c", "read password < /dev/tty"];
-    let (_terminal, mut child) = Terminal::start(&world.election("run", &options), 24, 80);
-    let elector = i32::try_from(child.id()).expect("a process");
     let state = |pid: i32| -> Option<char> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         text.rsplit_once(") ")?.1.chars().next()
     };
-    let guard = eventually("a job that stands still", || {
-        let guard = children(elector).into_iter().next()?;
-        children(guard).into_iter().any(|job| state(job) == Some('T')).then_some(guard)
-    });
-    assert!(state(guard).is_some_and(|state| "SR".contains(state)), "{:?}", state(guard));
-    send(elector, Signal::TERM);
-    let status = eventually("the end", || child.try_wait().expect("our own child"));
-    assert_eq!(status.code(), Some(128 + 9));
+    let stands = |pid: i32| state(pid) == Some('T');
+    for job in ["read password < /dev/tty", "exec stty -echo < /dev/tty"] {
+        let world = World::new();
+        let options = ["--grace", "100ms", "--", "sh", "-c", job];
+        let (_terminal, mut child) = Terminal::start(&world.election("run", &options), 24, 80);
+        let elector = i32::try_from(child.id()).expect("a process");
+        let guard = eventually("a job that stands still", || {
+            let guard = children(elector).into_iter().next()?;
+            children(guard).into_iter().any(stands).then_some(guard)
+        });
+        assert!(
+            state(guard).is_some_and(|state| "SR".contains(state)),
+            "{job}: {:?}",
+            state(guard)
+        );
+        send(elector, Signal::TERM);
+        let status = eventually("the end", || child.try_wait().expect("our own child"));
+        assert_eq!(status.code(), Some(128 + 9), "{job}");
+    }
 }

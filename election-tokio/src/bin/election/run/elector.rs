@@ -162,7 +162,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
     outcome
 }
 
-/// Somebody who waits for his turn would hear only then, when he is needed, that his job is misspelled.
+/// A process that waits for its turn would say only then, when it is needed, that its job is misspelled.
 fn warn_of_the_job(work: &Work, once: bool) {
     let program = match work {
         Work::Job(words) if !once => words.first(),
