@@ -1,7 +1,7 @@
 //! The file of a SQLite database: which files are allowed, whether it is still the same file, and
 //! when it is written.
 
-use super::{Notice, Notifications};
+use super::{Notice, Notifications, filesystem};
 use crate::StoreError;
 use election_core::lease::Failure;
 use futures_lite::StreamExt as _;
@@ -103,12 +103,30 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
 const MOST_LINKS: u32 = 40;
 
 /// Refuses what is no file, and a file that not every process that opens it would share. Call it
-/// with a [`resolved`] path, before every connection.
-pub(super) fn refuse(path: &Path) -> Result<(), StoreError> {
-    refuse_system(path)?;
+/// with a [`resolved`] path, before every connection. A `trusted` file system may be any.
+pub(super) fn refuse(path: &Path, trusted: bool) -> Result<(), StoreError> {
+    if !trusted {
+        refuse_unknown_filesystem(path)?;
+    }
     refuse_other_kinds(path)?;
     refuse_links(path)?;
     refuse_mounted_alone(path)
+}
+
+/// SQLite's locks and the memory that its processes share have to reach every process that opens the
+/// file. A file system that another machine, or another program (FUSE), stands behind keeps neither
+/// promise on its own, and no list of those is ever complete. A trial proves nothing: it uses one
+/// path, and two paths to one file are the danger.
+fn refuse_unknown_filesystem(path: &Path) -> Result<(), StoreError> {
+    let Some(name) = filesystem::unknown(path) else { return Ok(()) };
+    let why = format!(
+        "is on {name}, which is not a known local file system: through a second mount, or from \
+         another machine, SQLite's locks may not hold there, so two processes could lead and the \
+         database could be damaged; use a file on a local disk, or PostgreSQL or MariaDB for \
+         processes on several machines. If every process reaches the file through this one mount, \
+         write sqlite:PATH?filesystem=trusted (`SqliteStore::open_trusted`)"
+    );
+    Err(unfit(path, &why))
 }
 
 fn unfit(path: &Path, why: &str) -> StoreError {
@@ -143,10 +161,9 @@ pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
 
 /// Refuses a file that is mounted apart from its directory: elsewhere it has another path, and
 /// another log beside it.
-#[cfg(target_os = "linux")]
 fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
     let directory = path.parent().unwrap_or(Path::new("/"));
-    match (mount::of(path), mount::of(directory)) {
+    match (filesystem::mount_of(path), filesystem::mount_of(directory)) {
         (Some(file), Some(directory)) if file != directory => Err(unfit(
             path,
             "is mounted by itself: SQLite keeps its write-ahead log in the directory, which others \
@@ -154,39 +171,6 @@ fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
              directory, not the file",
         )),
         _ => Ok(()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn refuse_mounted_alone(_: &Path) -> Result<(), StoreError> {
-    Ok(())
-}
-
-/// The mount that a path leads into.
-#[cfg(target_os = "linux")]
-mod mount {
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statx};
-    use std::{os::fd::AsRawFd as _, path::Path};
-
-    /// `None` if it cannot be determined, for instance for a file that does not exist.
-    pub(super) fn of(path: &Path) -> Option<u64> {
-        by_statx(path).or_else(|| by_descriptor(path))
-    }
-
-    /// Since Linux 5.8.
-    pub(super) fn by_statx(path: &Path) -> Option<u64> {
-        let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
-        (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
-    }
-
-    /// For older kernels, and only where `/proc` is mounted. A descriptor that is only a path
-    /// neither takes locks nor drops any when it is closed.
-    pub(super) fn by_descriptor(path: &Path) -> Option<u64> {
-        let file = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()));
-        let info = info.ok()?;
-        let line = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?;
-        line.trim().parse().ok()
     }
 }
 
@@ -233,46 +217,6 @@ pub(super) fn exposed(path: &Path) -> Option<u32> {
     let rights = mode(path).filter(|rights| rights & 0o006 != 0)?;
     let reachable = |directory| mode(directory).is_none_or(|rights| rights & 0o001 != 0);
     path.ancestors().skip(1).all(reachable).then_some(rights & 0o777)
-}
-
-/// Refuses file systems whose locks do not hold between machines, and those that hold no files of
-/// users at all.
-#[cfg(target_os = "linux")]
-fn refuse_system(path: &Path) -> Result<(), StoreError> {
-    const NFS: i64 = 0x6969;
-    const SMB: i64 = 0x517B;
-    const CIFS: i64 = 0xFF53_4D42;
-    const SMB2: i64 = 0xFE53_4D42;
-    const PROC: i64 = 0x9FA0;
-    const SYSFS: i64 = 0x6265_6572;
-    const CGROUP: i64 = 0x6367_7270;
-    match system_of(path) {
-        Some(NFS | SMB | CIFS | SMB2) => Err(unfit(
-            path,
-            "is on a network file system, where SQLite's locks cannot be trusted; use PostgreSQL \
-             or MariaDB for processes on several machines",
-        )),
-        Some(PROC | SYSFS | CGROUP) => Err(unfit(
-            path,
-            "is on a file system that the kernel makes up, and that holds no databases; name a \
-             file in another directory, one that is writable",
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// The kind of file system that a file is on, or will be on.
-#[cfg(target_os = "linux")]
-fn system_of(path: &Path) -> Option<i64> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let system = rustix::fs::statfs(path).or_else(|_| rustix::fs::statfs(directory)).ok()?;
-    #[allow(clippy::useless_conversion)] // the field's type differs between architectures
-    Some(i64::from(system.f_type))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn refuse_system(_: &Path) -> Result<(), StoreError> {
-    Ok(())
 }
 
 /// Wakes every process that watches the database, once leadership has moved.
@@ -344,31 +288,23 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    #[test]
-    fn both_ways_to_tell_a_mount_agree() {
-        for path in ["/", "/proc", "/proc/self/status", "/dev/shm", "/dev/null"] {
-            let path = Path::new(path);
-            assert_eq!(mount::by_statx(path), mount::by_descriptor(path), "{path:?}");
-            assert!(mount::of(path).is_some(), "{path:?}");
-        }
-        assert_ne!(mount::of(Path::new("/")), mount::of(Path::new("/proc")));
-        assert_eq!(mount::of(Path::new("/no such file")), None);
-    }
-
     /// The place of a link says nothing about the file system that it leads to.
     #[test]
     fn a_link_is_judged_by_where_it_leads() {
         let directory = tempfile::tempdir().unwrap();
         let link = directory.path().join("e.db");
+        let judge = || refuse_unknown_filesystem(&resolved(&link));
         symlink("/proc/self/comm", &link).unwrap();
-        let proc = system_of(Path::new("/proc"));
-        assert_ne!(system_of(directory.path()), proc);
-        assert_eq!(system_of(&resolved(&link)), proc);
+        let why = judge().unwrap_err().to_string();
+        assert!(why.contains("comm is on proc, "), "{why}");
+        assert!(why.contains("?filesystem=trusted"), "{why}");
         // The same for a file that does not exist yet.
         std::fs::remove_file(&link).unwrap();
         symlink("/proc/no such file", &link).unwrap();
         assert_eq!(resolved(&link), Path::new("/proc/no such file"));
-        assert_eq!(system_of(&resolved(&link)), proc);
+        judge().unwrap_err();
+        std::fs::remove_file(&link).unwrap();
+        judge().unwrap();
     }
 
     #[test]

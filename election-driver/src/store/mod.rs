@@ -11,6 +11,8 @@ mod error;
 mod fenced;
 #[cfg(feature = "sqlite")]
 mod files;
+#[cfg(feature = "sqlite")]
+mod filesystem;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod hosts;
 #[cfg(feature = "_sql")]

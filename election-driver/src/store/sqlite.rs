@@ -36,8 +36,10 @@ use std::{
 /// timeout. It watches the file, so other processes' writes wake it up at once and a graceful
 /// handover does not wait for a poll.
 ///
-/// The file must not be on a network file system; the store refuses one that it can recognize. A
-/// process that is stopped inside a write transaction blocks every election until it goes on or
+/// The file must be on a local file system (ext4, xfs, btrfs, zfs, tmpfs, …). On Linux the store
+/// refuses every other: over NFS, SMB, 9p, virtiofs or FUSE (sshfs, bindfs) SQLite's locks may not
+/// reach all processes, and two led for seconds when such a system was mounted twice. See
+/// [`open_trusted`](Self::open_trusted). A process that is stopped inside a write transaction blocks every election until it goes on or
 /// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it short.
 ///
 /// Every process has to reach the file by the same path, symbolic links aside, because SQLite keeps
@@ -57,6 +59,8 @@ pub type SqliteStore = SqlStore<SqliteFile>;
 pub struct SqliteFile {
     /// The path as it was given: its target may change.
     path: PathBuf,
+    /// Whatever file system it is on.
+    trusted: bool,
     timeouts: Timeouts,
     /// Whether it was looked whether everybody may read the file, and said.
     warned: Arc<AtomicBool>,
@@ -69,10 +73,20 @@ impl SqliteStore {
     ///
     /// # Errors
     /// If `path` cannot be a database that several processes share: it is empty, in memory, a
-    /// directory, a device, on a network file system, a file with several names, or mounted by
-    /// itself.
+    /// directory, a device, on a file system that is not known to be local, a file with several
+    /// names, or mounted by itself.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_tables(path, &Tables::default())
+    }
+
+    /// Like [`open`](Self::open), on any file system, for instance 9p below WSL or virtiofs below a
+    /// virtual machine. At most one process leads only if every process reaches the file through the
+    /// same mount.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open), whatever the file system.
+    pub fn open_trusted(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_on(path.as_ref(), true)
     }
 
     /// Like [`open`](Self::open), with tables of another prefix.
@@ -81,15 +95,15 @@ impl SqliteStore {
     /// As there, and if a schema is named: the elector opens the file on a connection of its own,
     /// which has no attached databases.
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
-        let path = files::checked(path.as_ref())?;
-        files::refuse(&files::resolved(&path))?;
-        let client = SqliteFile {
-            path,
-            timeouts: Timeouts::ALONE,
-            warned: Arc::default(),
-            used: Arc::default(),
-        };
-        Self::with_client(client, &Tables::default()).with_tables(tables)
+        Self::open_on(path.as_ref(), false)?.with_tables(tables)
+    }
+
+    fn open_on(path: &Path, trusted: bool) -> Result<Self, StoreError> {
+        let path = files::checked(path)?;
+        files::refuse(&files::resolved(&path), trusted)?;
+        let (warned, used) = Default::default();
+        let client = SqliteFile { path, trusted, timeouts: Timeouts::ALONE, warned, used };
+        Ok(Self::with_client(client, &Tables::default()))
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -140,7 +154,7 @@ impl Client for SqliteFile {
         _: &Progress,
     ) -> Result<(SqliteConnection, ()), StoreError> {
         let path = files::resolved(&self.path);
-        files::refuse(&path)?;
+        files::refuse(&path, self.trusted)?;
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(false)

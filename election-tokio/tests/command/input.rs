@@ -140,8 +140,8 @@ fn files_that_are_no_database() {
             ("new/", ["new/ ends with a slash, as a directory does", "name a file"]),
             ("new/..", ["new/.. leads to a directory", "name a file"]),
             ("/dev/null", ["/dev/null is no regular file", "name one"]),
-            ("/proc/x.db", ["/proc/x.db is on a file system that the kernel", "another directory"]),
-            ("/proc/version", ["that holds no databases", "name a file in another directory"]),
+            ("/proc/x.db", ["/proc/x.db is on proc, which is not", "use a file on a local disk"]),
+            ("/proc/version", ["/proc/version is on proc, which is not", "filesystem=trusted"]),
         ] {
             // An absolute path replaces the world's.
             let mut no_file = on(&world, command, &at(path));

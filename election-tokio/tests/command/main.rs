@@ -20,6 +20,7 @@ mod crowd;
 mod database;
 mod demo;
 mod files;
+mod filesystem;
 mod first_process;
 mod hold;
 mod hooks;

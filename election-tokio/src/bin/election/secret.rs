@@ -31,8 +31,17 @@ impl Address {
 
     /// The path in a URL of SQLite, which holds no password.
     pub(crate) fn path(&self) -> Option<&Path> {
-        let path = self.0.strip_prefix("sqlite:")?;
-        Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
+        Some(Path::new(self.file()?.0))
+    }
+
+    fn file(&self) -> Option<(&str, &str)> {
+        let rest = self.0.strip_prefix("sqlite:")?;
+        Some(file_and_parameters(rest.strip_prefix("//").unwrap_or(rest)))
+    }
+
+    /// The same database of SQLite, by another path to it.
+    pub(crate) fn moved(&self, to: &Path) -> Option<String> {
+        Some(format!("sqlite:{}{}", to.to_str()?, self.file()?.1))
     }
 
     /// The same database, if its path is one of this directory.
@@ -41,8 +50,8 @@ impl Address {
         let is_file =
             |path: &&Path| path.to_str().is_some_and(|it| !it.is_empty() && !it.starts_with(':'));
         let named = self.path().filter(is_file);
-        match named.and_then(|path| directory.join(path).to_str().map(str::to_owned)) {
-            Some(path) => Self(format!("sqlite:{path}")),
+        match named.and_then(|path| self.moved(&directory.join(path))) {
+            Some(url) => Self(url),
             None => self,
         }
     }
@@ -56,6 +65,11 @@ impl Address {
     pub(crate) fn is_secret(&self) -> bool {
         without_password(&self.0).as_deref() != Some(&*self.0)
     }
+}
+
+/// The path in what follows `sqlite:`, and its parameters with their question mark.
+pub(crate) fn file_and_parameters(named: &str) -> (&str, &str) {
+    named.split_at(named.find('?').unwrap_or(named.len()))
 }
 
 impl fmt::Debug for Address {

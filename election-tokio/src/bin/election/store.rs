@@ -1,6 +1,10 @@
 //! Any of the databases, selected by the URL.
 
-use crate::{built, exit::Failed, secret::Address};
+use crate::{
+    built,
+    exit::Failed,
+    secret::{self, Address},
+};
 #[cfg(feature = "mysql")]
 use election_tokio::MySqlStore;
 #[cfg(feature = "postgres")]
@@ -95,13 +99,19 @@ impl AnyStore {
         match dialect {
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
-                let path = rest.strip_prefix("//").unwrap_or(rest);
-                if path.contains('?') {
-                    return Err(Failed::new(format!(
-                        "{what}: a SQLite URL takes no parameters; write sqlite:PATH"
-                    )));
-                }
-                SqliteStore::open(path).map(Self::Sqlite).map_err(failed)
+                let named = rest.strip_prefix("//").unwrap_or(rest);
+                let (path, parameters) = secret::file_and_parameters(named);
+                let store = match parameters {
+                    "" => SqliteStore::open(path),
+                    "?filesystem=trusted" => SqliteStore::open_trusted(path),
+                    _ => {
+                        return Err(Failed::new(format!(
+                            "{what}: a SQLite URL takes one parameter, filesystem=trusted; write \
+                             sqlite:PATH, or sqlite:PATH?filesystem=trusted"
+                        )));
+                    }
+                };
+                store.map(Self::Sqlite).map_err(failed)
             }
             _ if built::BUILT.contains(&dialect) && !rest.starts_with("//") => Err(Failed::new(
                 format!("{what}: two slashes are missing; write {scheme}://USER@HOST/DATABASE"),

@@ -62,7 +62,7 @@ impl Whereabouts {
 /// The URL without its password. Whoever gets it may be in another directory.
 fn bare(address: &Address) -> Option<String> {
     match address.path() {
-        Some(path) => Some(format!("sqlite:{}", absolute(path).to_str()?)),
+        Some(path) => address.moved(&absolute(path)),
         None => address.without_password(),
     }
 }
