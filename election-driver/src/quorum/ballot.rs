@@ -19,7 +19,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 use thiserror::Error;
@@ -86,7 +86,7 @@ impl BallotFile {
             move |source| BallotError::File { path, what, source }
         };
         let found = behind_link(path).map_err(failed(path, "the link leads nowhere"))?;
-        if let Some(what) = found.metadata().ok().and_then(|meta| irregular(meta.mode())) {
+        if let Some(what) = stat(&found).ok().and_then(irregular) {
             return Err(BallotError::NotAFile { path: found, what });
         }
         let parts = found.parent().zip(found.file_name());
@@ -107,7 +107,7 @@ impl BallotFile {
         let directory = File::open(parent).map_err(failed(parent, "cannot open the directory"))?;
         for name in [&names.lock, &names.temporary] {
             let there = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok();
-            if let Some(what) = there.and_then(|there| irregular(there.st_mode)) {
+            if let Some(what) = there.and_then(irregular) {
                 return Err(BallotError::NotAFile { path: parent.join(name), what });
             }
         }
@@ -210,9 +210,9 @@ fn writable(directory: &File, name: &OsStr, more: OFlags) -> io::Result<File> {
     }
 }
 
-/// What a file of this mode is instead of a regular one.
-fn irregular(mode: u32) -> Option<&'static str> {
-    match FileType::from_raw_mode(mode) {
+/// What a file is instead of a regular one. (A mode has 16 bits on macOS, 32 on Linux.)
+fn irregular(found: Stat) -> Option<&'static str> {
+    match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => None,
         FileType::Directory => Some("a directory"),
         FileType::Symlink => Some("a link"),
