@@ -35,7 +35,8 @@ pub enum Alert {
         nodes: [NodeId; 2],
     },
     /// A member was given another list of members, another `down_after`, or another name of the
-    /// cluster. Nobody votes while that member is heard.
+    /// cluster. Nobody votes while that member is heard, unless its own ballot keeps it from voting
+    /// by what it was given.
     MembersDiffer {
         /// The member.
         node: NodeId,

@@ -70,7 +70,7 @@ impl Quorum {
     fn update_availability(&mut self) {
         let stands = self.may_stand();
         let freed = self.readiness.update(match () {
-            () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
+            () if self.voter.eligibility != Eligibility::Eligible => Availability::Ineligible,
             () if !self.data.is_known() => Availability::Loading,
             () if self.is_bound() && stands && self.boot.permits_votes() => Availability::Busy,
             () if self.is_bound() => Availability::BusyAside,

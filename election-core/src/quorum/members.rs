@@ -54,6 +54,11 @@ impl PeerSet {
         usize::try_from(self.0.count_ones()).unwrap_or(usize::MAX)
     }
 
+    /// The members in it, in order.
+    pub fn members(self) -> impl Iterator<Item = Peer> {
+        (0..64).map(Peer).filter(move |peer| self.contains(*peer))
+    }
+
     /// Whether a member is in it.
     #[must_use]
     pub const fn contains(self, peer: Peer) -> bool {

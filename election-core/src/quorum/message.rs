@@ -203,13 +203,13 @@ pub enum Availability {
     /// The same, but it does not stand for election: it has resigned lately, is unfit to lead, or
     /// waits for its last leader work to stop. Nobody waits for it.
     FreeAside,
-    /// It supports nobody, but does not vote yet: it has just started, has lost its disk, or has
-    /// another list of members than a peer.
+    /// It supports nobody, but does not vote yet: it has just started, has lost its disk, or hears a
+    /// peer that votes by another list of members.
     Waiting,
     /// It is about to leave: it votes for nobody and stands for nothing any more.
     Leaving,
-    /// It cannot read its ballot: it votes for nobody, and the epoch it sends is not the one that
-    /// it has promised.
+    /// It cannot read its ballot, or the ballot is of another list of members than it was given. It
+    /// votes for nobody in this life, and nobody learns from it what was promised.
     Ineligible,
     /// It does not know yet how far its data have come: it votes for no new primary, and the
     /// position it sends is not that of its data. It may support a primary meanwhile.

@@ -120,7 +120,13 @@
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
 //!   connection. If a second life is heard before the first is known to be gone, neither counts.
 //!   The second may be a restart of a host that lost its power. If both go on speaking, the node
-//!   reports them ([`Alert::DuplicateId`]). Nodes with different lists of members do not vote.
+//!   reports them ([`Alert::DuplicateId`]).
+//! * **Lists of members.** A node that hears another with another list does not vote: both lists may
+//!   have a majority. But a node whose list differs from that of its own ballot neither votes nor
+//!   campaigns in this life, unless an operator has confirmed the list
+//!   ([`new_peers`](ConfigBuilder::new_peers)), and says so ([`Availability::Ineligible`]). For the
+//!   others it might as well be silent: they do not wait for it, and no node without a ballot learns
+//!   from it what was promised. So one wrong file keeps nobody from electing.
 //!
 //! # Why it is safe
 //!

@@ -159,6 +159,13 @@ impl View {
         is_able && self.hears_me && self.is_heard(now)
     }
 
+    /// Whether the peer could help to elect another primary than this node does: it was given another
+    /// list of members, and may vote by it. A peer whose own ballot is of another list than its file
+    /// says that it may not, and that does not change in this life: it might as well be silent.
+    pub(super) fn contradicts(&self) -> bool {
+        self.differs && self.availability != Availability::Ineligible
+    }
+
     /// Whether two lives of the peer were heard lately.
     pub(super) fn clashes(&self, now: Timestamp) -> bool {
         now < self.clash_until

@@ -68,7 +68,7 @@ pub enum Hindrance {
         /// Until when.
         until: Timestamp,
     },
-    /// A member that it hears was given another list of members.
+    /// A member that it hears was given another list of members, and may vote by it.
     ListDiffers(Peer),
     /// Its disk was lost, and it has not caught up with what it may have acknowledged.
     LacksData {
@@ -247,7 +247,7 @@ impl Quorum {
             }));
         }
         let mut fresh = self.peers.fresh(self.now);
-        fresh.find(|(_, view)| view.differs).map(|(peer, _)| Hindrance::ListDiffers(peer))
+        fresh.find(|(_, view)| view.contradicts()).map(|(peer, _)| Hindrance::ListDiffers(peer))
     }
 
     /// Whether this node's own state permits it to vote.

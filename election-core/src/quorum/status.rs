@@ -4,12 +4,13 @@
 
 use super::{
     machine::Quorum,
-    members::Peer,
+    members::{Peer, PeerSet},
     message::{Availability, Connection, Role},
-    peers::View,
+    peers::{Mask, View, bit},
     position::Position,
     standing::{Hindrance, Refusal},
     timers::Timer,
+    voter::Eligibility,
     wire::Dialect,
 };
 use crate::{Epoch, Incarnation, Protocol, Tenure, Timestamp};
@@ -46,6 +47,9 @@ pub struct Status {
     pub next_deadline: Option<Timestamp>,
     /// Why it does not ask for votes. `None` if it is about to.
     pub hindrance: Option<Hindrance>,
+    /// The members with the odd list, as far as it can tell: itself, if its own ballot is of another
+    /// one; otherwise those that it hears and that were given another one than itself.
+    pub odd: PeerSet,
 }
 
 /// What a node knows of another member; see [`Quorum::peer_status`].
@@ -125,7 +129,16 @@ impl Quorum {
             position: self.data.is_known().then(|| self.data.shown_to(true)),
             next_deadline: (self.wake_at < Timestamp::MAX).then_some(self.wake_at),
             hindrance: self.hindrance(),
+            odd: PeerSet::from_bits(self.odd(now)),
         }
+    }
+
+    fn odd(&self, now: Timestamp) -> Mask {
+        if self.voter.eligibility == Eligibility::MembersChanged {
+            return bit(self.me);
+        }
+        let differ = self.peers.fresh(now).filter(|(_, view)| view.differs);
+        differ.fold(0, |all, (peer, _)| all | bit(peer))
     }
 
     /// What this node knows of another member, at `now`. `None` for itself and for a place that the

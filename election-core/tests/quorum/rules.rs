@@ -11,6 +11,7 @@ mod frames;
 mod identity;
 mod leftovers;
 mod legacy;
+mod lists;
 mod lives;
 mod maintenance;
 mod news;

@@ -261,6 +261,12 @@ macro_rules! fault_table {
                 applied: network, target: Group(group), contract: Class::Within, extent: Lasting,
                 lease: (0, 0), quorum: (7, 0), network: 1,
             }
+            /// The node is started again with a file that lists one member more, and with the right
+            /// file when the fault ends.
+            WrongFile(node: usize) = "wrong-file" [node: Node] {
+                applied: member, target: Node(*node), contract: Class::Within, extent: Lasting,
+                lease: (0, 0), quorum: (0, 0), network: 0,
+            }
             /// The node's disk, its ballot and its data, has changed when a process next opens it.
             Disk(node: usize, fault: DiskFault) = "disk" [node: Node, fault: OfDisk] {
                 applied: member, target: Node(*node), contract: fault.class(), extent: Instant,

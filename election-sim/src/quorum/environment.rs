@@ -19,7 +19,7 @@ use election_core::{
 /// The quorum's part of a world.
 #[derive(Debug)]
 pub(crate) struct QuorumEnvironment {
-    /// The configuration of each node.
+    /// The configuration of each node, as its newest process has read it.
     pub(super) configs: Vec<Config>,
     /// The node that answers at the address of each member. A second process under a member's id
     /// can speak to the other members, but they do not speak to it.
@@ -45,6 +45,8 @@ pub(crate) struct QuorumNodeState {
     /// Its process runs kevy-elect.
     legacy: bool,
     is_witness: bool,
+    /// Its newest process was given a file that lists one member more.
+    pub(crate) wrong_file: bool,
     pub(crate) data: Data,
     /// The number of actions requested, over all lives.
     pub(super) asked: u64,
@@ -161,6 +163,7 @@ impl Environment for QuorumEnvironment {
             disk: Disk::default(),
             legacy: schedule.nodes[node].software.is_legacy(1),
             is_witness: member.witness,
+            wrong_file: false,
             data: Data::new(Position { history, offset }),
             asked: 0,
             damages: Vec::new(),
@@ -172,6 +175,7 @@ impl Environment for QuorumEnvironment {
     }
 
     fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Machine> {
+        simulator.read_file(node);
         let config = simulator.environment.configs[node].clone();
         let legacy = simulator.schedule.nodes[node].software.is_legacy(simulator.nodes[node].life);
         let incarnation = Incarnation::new(uuid::Uuid::from_u128(simulator.incarnation(node)));

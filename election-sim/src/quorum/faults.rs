@@ -10,6 +10,7 @@ use crate::{
     fault::{
         DiskFault, Fault, FaultKind, SaveFault, database_fault, network_fault, simulator_fault,
     },
+    schedule::Member,
     simulator::Simulator,
     span::nanos,
 };
@@ -42,6 +43,7 @@ impl Simulator<QuorumEnvironment> {
             FaultKind::ResumeFailover(node) => {
                 self.input(*node, Input::Event(quorum::Event::Resume));
             }
+            FaultKind::WrongFile(node) => self.start_again(*node),
             FaultKind::Reset(from, to) => self.break_link(*from, *to, true),
             FaultKind::Pass(from, to) => self.pass(*from, *to),
             FaultKind::Stranger(from, to) => self.intrude(*from, *to),
@@ -106,6 +108,36 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
+    /// A process that starts reads its file.
+    pub(super) fn read_file(&mut self, node: usize) {
+        let wrong = self.has_wrong_file(node);
+        if wrong == self.nodes[node].state.wrong_file {
+            return;
+        }
+        let mut members = self.schedule.nodes.clone();
+        if wrong {
+            // The last in the order of ids: the places of the others stay what they are.
+            let more = Member { name: "~".to_owned(), witness: false, ..members[node].clone() };
+            members.push(more);
+        }
+        let drift = self.schedule.timing.drift_ppm;
+        let cluster = self.schedule.cluster.as_ref();
+        let config = cluster.and_then(|cluster| cluster.config(&members, node, drift).ok());
+        if let Some(config) = config {
+            self.environment.configs[node] = config;
+            self.nodes[node].state.wrong_file = wrong;
+        }
+    }
+
+    fn has_wrong_file(&self, node: usize) -> bool {
+        self.any(|kind| *kind == FaultKind::WrongFile(node))
+    }
+
+    fn start_again(&mut self, node: usize) {
+        self.kill(node);
+        self.revive(node);
+    }
+
     pub(super) fn revive(&mut self, node: usize) {
         if self.nodes[node].machine.is_none() && !self.is_down(node) {
             self.start(node);
@@ -115,11 +147,14 @@ impl Simulator<QuorumEnvironment> {
     pub(super) fn recompute_member_fault(&mut self, changed: &FaultKind) {
         match changed {
             FaultKind::Saves(node, _) => self.recompute_saves(*node),
+            // Begun: it has been started with the wrong file already.
+            FaultKind::WrongFile(node) if !self.has_wrong_file(*node) => self.start_again(*node),
             FaultKind::Lag(node) => {
                 self.nodes[*node].state.lags = self.any(|kind| kind == changed);
             }
             network_fault!(FaultKind) => self.recompute_links(),
-            FaultKind::HandOver(..)
+            FaultKind::WrongFile(_)
+            | FaultKind::HandOver(..)
             | FaultKind::PauseFailover(..)
             | FaultKind::ResumeFailover(..)
             | FaultKind::Reset(..)

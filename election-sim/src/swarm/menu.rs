@@ -100,8 +100,8 @@ mod tests {
         let with_an_app = Swarm { network: true, ..within.clone() };
         let network = |weights: Weights| weights.lease.within + weights.network.within;
         assert_eq!(drawn(&with_an_app), with_steps(network));
-        // What operators ask for is drawn apart.
-        let orders = [FaultName::PauseFailover, FaultName::ResumeFailover];
+        // What operators do is drawn apart.
+        let orders = [FaultName::PauseFailover, FaultName::ResumeFailover, FaultName::WrongFile];
         let with_orders = |weight: fn(Weights) -> u64| {
             weighted(weight).into_iter().chain(orders).collect::<BTreeSet<_>>()
         };

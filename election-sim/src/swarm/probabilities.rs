@@ -30,6 +30,7 @@ const NONE: Fraction = Fraction(0, 1);
 const WHOLE: Fraction = Fraction(1, 1);
 const TWICE: Fraction = Fraction(2, 1);
 const SIX_TIMES: Fraction = Fraction(6, 1);
+const AGES: Fraction = Fraction(30, 1);
 
 const fn part(divided_by: u32) -> Fraction {
     Fraction(1, divided_by)
@@ -181,3 +182,6 @@ pub(super) const FAIL_BACKS: &[Fraction] = &[TWICE, SIX_TIMES];
 pub(super) const PAUSES: OneIn = OneIn(5);
 pub(super) const PAUSE_SPANS: &[Fraction] = &[NONE, TWICE, SIX_TIMES];
 pub(super) const RESUMED: OneIn = OneIn(3);
+/// A member is started with a wrong file now and then, and often for the rest of the run.
+pub(super) const WRONG_FILE: OneIn = OneIn(5);
+pub(super) const WRONG_FILE_SPANS: &[Fraction] = &[WHOLE, SIX_TIMES, AGES];

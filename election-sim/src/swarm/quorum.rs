@@ -60,6 +60,7 @@ impl Swarm {
             legacy(&mut schedule);
         }
         operators(&mut schedule, down_after);
+        wrong_file(&mut schedule, down_after);
         if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
             generator.heal(&mut schedule);
         }
@@ -130,6 +131,29 @@ fn operators(schedule: &mut Schedule, down_after: Duration) {
 }
 
 const OPERATORS: u64 = 0x6F70_6572_6174_6F72;
+
+/// A member is given a wrong file now and then. Only one: several could elect by theirs, before any of
+/// them has a ballot. The draws are apart, too.
+fn wrong_file(schedule: &mut Schedule, down_after: Duration) {
+    let mut dice = Dice::new(schedule.seed ^ FILES);
+    if !dice.happens(odds::WRONG_FILE) || schedule.has_twins() {
+        return;
+    }
+    let last = u64::try_from(schedule.nodes.len() - 1).unwrap_or(0);
+    let node = usize::try_from(dice.between(0, last)).unwrap_or(0);
+    if schedule.nodes[node].software != Software::Own {
+        return;
+    }
+    let horizon = u64::try_from(schedule.horizon.as_nanos()).unwrap_or(u64::MAX);
+    for _ in 0..dice.pick(odds::REPETITIONS) {
+        let at = Duration::from_nanos(dice.between(0, horizon));
+        let lasts = pick_of(&mut dice, odds::WRONG_FILE_SPANS, down_after);
+        schedule.faults.push(Fault { at, lasts, kind: FaultKind::WrongFile(node) });
+    }
+    schedule.faults.sort_by_key(|fault| fault.at);
+}
+
+const FILES: u64 = 0x6669_6C65_7300_0000;
 
 /// Only the last of at least three nodes may be a second process under a member's id.
 fn distinct(nodes: &mut [Member]) {
@@ -232,7 +256,7 @@ impl Generator {
                 let wiped = *self.wiped.get_or_insert(node);
                 return wreck(wiped, DiskFault::Lost, (at, lasts), faults);
             }
-            FaultName::PauseFailover | FaultName::ResumeFailover => return, // drawn apart
+            FaultName::PauseFailover | FaultName::ResumeFailover | FaultName::WrongFile => return, // drawn apart
             FaultName::Frame => return, // what `Frames` does, written out
             FaultName::Pass | FaultName::Stranger | FaultName::Clone => return, // only in single schedules
             database_fault!(FaultName) => return,

@@ -1,7 +1,7 @@
 //! Jobs on the primary of a cluster: three real processes, and no database.
 
 use super::{
-    members::{DOWN_AFTER, IDS, Members, NAME, leads, refused},
+    members::{DOWN_AFTER, IDS, Members, NAME, leads, refused, said},
     process::{alive, eventually, gone},
 };
 use rustix::process::Signal;
@@ -255,6 +255,39 @@ fn another_list_of_members_has_to_be_confirmed() {
     let second = members.world.start(members.run("n2", &["--new-peers"], ""));
     second.says("the new list of members is confirmed: leave that out next time");
 }
+
+/// One member is started with a file that lists a fourth: the other two elect, and all name it.
+#[test]
+fn a_member_with_a_wrong_file_keeps_nobody_from_electing() {
+    let members = Members::new();
+    let (mut all, job, first) = members.led();
+    let odd = (first + 1) % 3;
+    // A ballot names the list once its node has promised something.
+    members.until("a durable promise", IDS[odd], |status| status["durable"] == true);
+    all[odd].send(Signal::TERM);
+    all[odd].exit();
+    let right = fs::read_to_string(members.file()).expect("a file of our own");
+    let more = format!("{right}[[member]]\nid = \"n4\"\naddress = \"{}\"\n", FOURTH);
+    fs::write(members.file(), more).expect("a file of our own");
+    all[odd] = members.start(IDS[odd], "");
+    for node in IDS {
+        members.until("who has the odd file", node, |status| {
+            status["odd"] == serde_json::json!([IDS[odd]])
+        });
+        let text = said(&members.ask("status", node, &[]));
+        let named = format!("file      {} has another list of members", IDS[odd]);
+        assert!(text.contains(&named), "{text}");
+    }
+    fs::write(members.file(), right).expect("a file of our own");
+    all[first].kill();
+    all[first] = members.start(IDS[first], "");
+    let next = members.world.start_after(job.epoch);
+    assert_ne!(leads(&all, &next), odd);
+    members.world.assert_exclusive();
+}
+
+/// An address at which nobody listens.
+const FOURTH: &str = "127.0.0.1:1";
 
 /// A file that was copied for another election, and keeps the addresses of the first.
 #[test]

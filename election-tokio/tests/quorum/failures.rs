@@ -147,7 +147,7 @@ fn a_ballot_belongs_to_one_process() {
 
 /// Nodes with different lists of members could elect two primaries: they say so and do not vote.
 #[test]
-fn different_lists_elect_nobody() {
+fn different_lists_elect_nobody_at_a_first_start() {
     let mut nodes = Nodes::new(3);
     let mut other =
         Nodes::at((0..3).map(|node| nodes.address(node).to_owned()).collect()).witness(1);
@@ -162,6 +162,32 @@ fn different_lists_elect_nobody() {
     other.kill(2);
     nodes.start(2);
     nodes.leader_after(0);
+    nodes.check();
+}
+
+/// Once ballots tell which list is meant, those who have it elect beside one that has another.
+#[test]
+fn members_whose_ballots_confirm_their_list_elect() {
+    let (mut nodes, leader) = Nodes::started(3);
+    nodes.all_follow(&leader);
+    let first = place_of(&leader.node);
+    let odd = (first + 1) % 3;
+    // It follows before its promise is on the disk.
+    eventually("a ballot", || nodes.ballot(odd).exists().then_some(()));
+    nodes.kill(odd);
+    let right = (odd + 1) % 3;
+    let mut other =
+        Nodes::at((0..3).map(|node| nodes.address(node).to_owned()).collect()).witness(right);
+    other.set_ballot(odd, nodes.ballot(odd).to_owned());
+    other.start(odd);
+    eventually("an alert", || {
+        let said = nodes.said(right, "alert");
+        said.into_iter().find(|entry| entry.about.starts_with("members_differ"))
+    });
+    nodes.kill(first);
+    nodes.start(first);
+    nodes.leader_after(leader.epoch);
+    assert!(other.tenures().is_empty());
     nodes.check();
 }
 

@@ -32,7 +32,7 @@ fn a_primary_whose_epoch_is_claimed_reports_it() {
     assert_eq!(hand.alerts(), [&Alert::TwoPrimaries { epoch: epoch(6), nodes }]);
 }
 
-fn other_list(hand: &mut Hand, from: Peer, beat: Beat) {
+pub(super) fn other_list(hand: &mut Hand, from: Peer, beat: Beat) {
     let stamp = hand.old_stamp(from, 0);
     let stamp = Stamp { at: Timestamp::from_nanos(stamp.at.as_nanos() + 1), ..stamp };
     let mut message = hand.beat(beat, stamp);

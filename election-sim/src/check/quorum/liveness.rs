@@ -2,8 +2,8 @@
 //! time. From then on no gap is longer than a few elections take, whatever the other nodes do.
 //!
 //! This does not hold while a node of that majority has [lost its promises](super::lost_promises),
-//! while a witness of it has recorded data that none of its nodes has, nor while automatic failover
-//! is paused.
+//! while a witness of it has recorded data that none of its nodes has, while automatic failover
+//! is paused, nor while a node without a ballot runs with a wrong file.
 //! With members that run kevy-elect, it holds while the other members of the core
 //! [alone are a majority](super::own_majority) and none of those members claims to be primary: a
 //! primary of kevy-elect that hears nobody fences itself, but its heartbeats go on, and the others
@@ -13,7 +13,7 @@ use super::{lost_promises::promises_are_lost, own_majority::own_majority};
 use crate::{
     check::{Checker, Verdict},
     fault::{Contract, FaultKind},
-    quorum::{Machine, QuorumEnvironment, QuorumNodeState},
+    quorum::{Machine, QuorumEnvironment, QuorumNodeState, Stored},
     schedule::Heal,
     simulator::{Told, WorldState},
     span::nanos,
@@ -85,7 +85,7 @@ impl Liveness {
         }
         let ordered = is_paused(world, heal) || data_are_away(world, heal);
         let unknown = promises_are_lost(world, heal) || !own_majority(world, heal);
-        if unknown || ordered || claims(world) {
+        if unknown || ordered || claims(world) || misleads(world) {
             self.unknown_until = world.now;
         }
         let since = nanos(heal.at).max(self.led_until).max(self.unknown_until);
@@ -106,6 +106,14 @@ impl Liveness {
 fn claims(world: &WorldState<'_, QuorumEnvironment>) -> bool {
     let machines = world.nodes.iter().filter_map(|node| node.machine.as_ref());
     machines.filter(|machine| machine.is_legacy()).any(|machine| machine.role() == Role::Primary)
+}
+
+/// Whether a node may vote by a wrong file, because no ballot of its own tells it that it is wrong.
+fn misleads(world: &WorldState<'_, QuorumEnvironment>) -> bool {
+    let wrong = world.nodes.iter().filter(|node| node.state.wrong_file);
+    wrong
+        .filter(|node| node.machine.is_some())
+        .any(|node| *node.state.disk.durable() == Stored::Nothing)
 }
 
 /// Whether a node of the core keeps to a pause of automatic failover, as long as one can last, and

@@ -92,6 +92,9 @@ pub(crate) struct Report {
     #[serde(default)]
     pub(crate) certificates: Option<Certificates>,
     pub(crate) peers: Vec<PeerLine>,
+    /// The members with the odd list of members, this one or others.
+    #[serde(default)]
+    pub(crate) odd: Vec<String>,
 }
 
 /// What a member proves itself with. Ends are milliseconds since 1970.

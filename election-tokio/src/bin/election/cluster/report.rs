@@ -46,6 +46,7 @@ pub(super) fn report(member: &Member) -> Report {
         pause: member.maintenance().map(|known| pause(members, &known, now)),
         certificates: certificates(member),
         peers: member.peers().iter().map(|peer| line(peer, now)).collect(),
+        odd: status.odd.members().filter_map(|peer| name(members, peer)).collect(),
     }
 }
 

@@ -34,9 +34,10 @@ pub(super) fn hindrance(member: &Member, to: &str) -> Option<&'static str> {
              of members: ask it with `election status`, or try again later",
         ),
         Availability::Leaving => Some("is about to leave; name another"),
-        Availability::Ineligible => {
-            Some("cannot read its ballot; its log says what to do about that")
-        }
+        Availability::Ineligible => Some(
+            "may not vote, because its ballot cannot be read or names another list of members, \
+                  down_after or name; its log says what to do about that",
+        ),
         Availability::Loading => {
             Some("does not know yet how far its data have come; try again later")
         }

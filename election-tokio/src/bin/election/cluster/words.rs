@@ -56,6 +56,9 @@ pub(super) fn status(report: &Report) -> String {
         None => say("campaign", "it is about to ask for votes"),
     }
     say("failover", failover(report.pause.as_ref()).trim_start_matches("automatic failover is "));
+    for odd in &report.odd {
+        say("file", &odd_file(odd, *odd == report.node));
+    }
     if let Some(certificates) = &report.certificates {
         lines.extend(proof(certificates));
     }
@@ -67,6 +70,18 @@ pub(super) fn status(report: &Report) -> String {
         lines.push(wrapped("", &format!("no connection to {}: {why}", peer.node)));
     }
     lines.join("\n")
+}
+
+/// Whose file is the odd one, and the remedy.
+fn odd_file(odd: &str, is_own: bool) -> String {
+    let (than, remedy) = match is_own {
+        true => ("its own ballot, and votes for nobody", "correct its file"),
+        false => ("this member", "correct the file that is wrong"),
+    };
+    format!(
+        "{odd} has another list of members, down_after or name than {than}: {remedy}, and start \
+         that member again"
+    )
 }
 
 /// What a member proves itself with, and what it accepts of others.
