@@ -36,6 +36,7 @@
 //! | --- | --- | --- | --- |
 //! | `unknown` | info | this node does not know who leads: it hears no leader, and too few others to say that nobody leads | `cause` |
 //! | `ballot` | error | the ballot cannot be read: this node follows and never votes | `cause` |
+//! | `first_epoch` | warn | this node leads under epoch 1: the cluster is new, or all its ballots are lost | |
 //! | `save_failed` | warn | the ballot could not be written, told once until it can | `epoch`, `cause` |
 //! | `save_hangs` | error | the disk has not written the ballot for a `down_after`: this node is not fit to lead | |
 //! | `saved` | info | the ballot is written again | `epoch`, `took_ms` |

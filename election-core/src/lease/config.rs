@@ -3,7 +3,7 @@
 //! A configuration that cannot keep its promises cannot be built. One that works, but perhaps not
 //! as its author expects, carries [`Warning`]s as data.
 
-use super::lint::{ConfigError, MAX_CLOCK_STEP, MAX_MIN_EPOCH, MAX_TTL, MIN_TTL, Parts, Warning};
+use super::lint::{ConfigError, MAX_CLOCK_STEP, MAX_TTL, MIN_TTL, Parts, Warning};
 use crate::{
     Drift, Epoch,
     time::{FASTEST_SLEW, nanos},
@@ -54,7 +54,7 @@ impl Config {
     pub const DEFAULT_DRIFT: Drift = Drift::NINE_PERCENT;
     /// The highest value for `min_epoch`: half of what a JSON number holds exactly; in
     /// milliseconds, more than 140,000 years. A mistyped value must not use up the numbers.
-    pub const MAX_MIN_EPOCH: Epoch = MAX_MIN_EPOCH;
+    pub const MAX_MIN_EPOCH: Epoch = Epoch::MOST_LEAST;
     /// The longest step of the database's clock that can be allowed for: a year.
     pub const MAX_CLOCK_STEP: Duration = MAX_CLOCK_STEP;
 

@@ -7,7 +7,6 @@ use thiserror::Error;
 pub(super) const MIN_TTL: Duration = Duration::from_millis(100);
 pub(super) const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) const MAX_CLOCK_STEP: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-pub(super) const MAX_MIN_EPOCH: Epoch = Epoch::new(1 << 52);
 
 /// The settings that do not add up, for the error message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +71,7 @@ pub enum ConfigError {
     /// The epochs above it would not fit into every database and into JSON.
     #[error(
         "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
-         into every database and into JSON", max = MAX_MIN_EPOCH
+         into every database and into JSON", max = Epoch::MOST_LEAST
     )]
     MinEpochTooHigh(Epoch),
     /// One hung statement would cost the lease.

@@ -12,7 +12,7 @@ use super::{
     members::{Members, Peer},
     timing::Timing,
 };
-use crate::{Drift, Label, NodeId, time::FASTEST_SLEW};
+use crate::{Drift, Epoch, Label, NodeId, time::FASTEST_SLEW};
 use core::time::Duration;
 
 /// The members and the timing of one node; made by [`Config::builder`].
@@ -25,6 +25,7 @@ pub struct Config {
     pub(super) preferred: Option<Peer>,
     pub(super) fail_back: Option<u64>,
     pub(super) new_peers: bool,
+    pub(super) min_epoch: Epoch,
     accepts_loss: bool,
     loopback: bool,
     authenticated: bool,
@@ -51,6 +52,10 @@ impl Config {
     pub const DEFAULT_DRIFT: Drift = Drift::NINE_PERCENT;
     /// The longest `down_after`: a crashed primary is not replaced before it ends.
     pub const MAX_DOWN_AFTER: Duration = MAX_DOWN_AFTER;
+
+    /// The highest value for `min_epoch`: half of what a JSON number holds exactly. A mistyped value
+    /// must not use up the numbers.
+    pub const MAX_MIN_EPOCH: Epoch = Epoch::MOST_LEAST;
 
     /// Begins the configuration of the node `me`, one of `members` (in any order, the same list on
     /// all nodes). Other nodes reach its data at `address`. Every duration that is not set is
@@ -92,6 +97,12 @@ impl Config {
     #[must_use]
     pub fn new_peers(&self) -> bool {
         self.new_peers
+    }
+
+    /// The lowest epoch that this node may win.
+    #[must_use]
+    pub fn min_epoch(&self) -> Epoch {
+        self.min_epoch
     }
 
     /// Whether this start forgets the data that the ballot says the node must not elect without.
@@ -225,6 +236,9 @@ impl Config {
         let least = self.down_after().saturating_mul(2);
         if let Some(after) = self.fail_back().filter(|after| *after < least) {
             return Err(ConfigError::FailBackTooSoon { after, least });
+        }
+        if self.min_epoch > Self::MAX_MIN_EPOCH {
+            return Err(ConfigError::MinEpochTooHigh(self.min_epoch));
         }
         if self.fail_back.is_some() && self.preferred.is_none() {
             return Err(ConfigError::NobodyPreferred);

@@ -1,7 +1,7 @@
 //! Why a configuration is refused, and what it is warned about.
 
 use super::members::Members;
-use crate::{Drift, NodeId, time::FASTEST_SLEW};
+use crate::{Drift, Epoch, NodeId, time::FASTEST_SLEW};
 use core::{fmt, time::Duration};
 use thiserror::Error;
 
@@ -47,6 +47,12 @@ pub enum ConfigError {
         /// The least span: twice `down_after`.
         least: Duration,
     },
+    /// The least epoch is above [`Config::MAX_MIN_EPOCH`](super::Config::MAX_MIN_EPOCH).
+    #[error(
+        "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
+         into JSON", max = Epoch::MOST_LEAST
+    )]
+    MinEpochTooHigh(Epoch),
     /// Less than the spans that follow from `down_after` need, of which none is below one
     /// millisecond.
     #[error(

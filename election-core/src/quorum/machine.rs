@@ -157,6 +157,8 @@ impl Quorum {
             }
             Restored::Ballot(_) | Restored::Nothing | Restored::Unusable => Default::default(),
         });
+        // As if it had heard of the epoch before: it campaigns for a higher one.
+        let seen = voter.promised.max(config.min_epoch.before());
         Self {
             me: members.me(),
             majority: members.quorum(),
@@ -170,8 +172,8 @@ impl Quorum {
             timers: Timers::new(),
             peers: Peers::new(members),
             boot: Boot::new(members, restored, floor),
-            seen: voter.promised,
-            ceiling: Ceiling::new(voter.promised.get(), ceiling::EPOCHS),
+            seen,
+            ceiling: Ceiling::new(seen.get(), ceiling::EPOCHS),
             last_record: Ceiling::new(upkeep.agreed().number.into(), ceiling::RECORDS),
             voter,
             support: None,

@@ -87,6 +87,8 @@
 //!   ([`Alert::EpochJump`]). The bound rises by 2³² in each `down_after` in which somebody goes beyond
 //!   it: so epochs last for years even if somebody leads them astray, and a member that was away
 //!   meanwhile finds back to the others.
+//! * **A lost past.** The ballots keep the epochs: if all of them are lost, epochs begin with 1 again,
+//!   unless the configuration names the least ([`min_epoch`](ConfigBuilder::min_epoch)).
 //! * **Every end** goes in one order. Belief ends, and the work is told to stop. Heartbeats as
 //!   primary keep others out for at most `grace`. Then the node is silent until [`Input::Stopped`]
 //!   or the end of trust. Only then a heartbeat as replica lets the others in. A handover also

@@ -3,7 +3,7 @@
 use super::hand::{A, B, C, D, E, defaults, id, ids};
 use core::time::Duration;
 use election_core::{
-    Drift, Label, Namespace, NodeId,
+    Drift, Epoch, Label, Namespace, NodeId,
     quorum::{Config, ConfigBuilder, ConfigError, Peer, Warning},
 };
 
@@ -55,6 +55,9 @@ fn lists_that_cannot_work_are_refused_with_the_remedy() {
         (of(&["a", &long]), ConfigError::IdTooLong(NodeId::new(&long).unwrap())),
         (of(&["a", "b c"]), ConfigError::IdNotPrintable(NodeId::new("b c").unwrap())),
         (of(&["a", "é"]), ConfigError::IdNotPrintable(NodeId::new("é").unwrap())),
+        (of(&["a"]).min_epoch(Epoch::new((1 << 52) + 1)), {
+            ConfigError::MinEpochTooHigh(Epoch::new((1 << 52) + 1))
+        }),
         (of(&["a"]).preferred_primary(NodeId::new("z").unwrap()), {
             ConfigError::NotAMember(NodeId::new("z").unwrap())
         }),

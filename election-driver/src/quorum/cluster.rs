@@ -13,6 +13,7 @@ use super::{
 };
 use crate::Network;
 use election_core::{
+    Epoch,
     lease::Registration,
     quorum::{Config, ConfigBuilder, Position, Warning},
 };
@@ -296,6 +297,12 @@ impl<R: Network> ClusterBuilder<R> {
     /// [`ConfigBuilder::new_peers`](election_core::quorum::ConfigBuilder::new_peers).
     pub fn down_after(self, span: Duration) -> Self {
         self.config(move |config| config.down_after(span))
+    }
+
+    /// The lowest epoch that this member may win; see
+    /// [`ConfigBuilder::min_epoch`](election_core::quorum::ConfigBuilder::min_epoch).
+    pub fn min_epoch(self, epoch: Epoch) -> Self {
+        self.config(move |config| config.min_epoch(epoch))
     }
 
     /// The member that is elected among candidates with equal data.

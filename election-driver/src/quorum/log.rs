@@ -15,11 +15,14 @@ use super::{
 };
 use crate::log;
 use election_core::{
-    Change, Epoch, Loss, NodeId, Timestamp,
+    Change, Epoch, Loss, NodeId, Tenure, Timestamp,
     quorum::{Members, Peer, Quorum},
 };
 use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tracing::{debug, error, info, warn};
+
+/// The epoch of the first election of all.
+const FIRST: Epoch = Epoch::new(1);
 
 /// What the log remembers so that it says each thing once.
 pub(super) struct Log {
@@ -76,6 +79,17 @@ impl Log {
             }
             (Some(change), None) => log::changed(change, None),
             (None, None) => {}
+        }
+        if let Some(Change::Elected(Tenure { term, .. })) = change {
+            if term.epoch == FIRST {
+                warn!(
+                    event = "first_epoch",
+                    "epochs begin with 1, as in a new cluster: if this one has had a leader before, all \
+                     its ballots are lost, and whoever has seen a higher epoch refuses this one; then \
+                     set min_epoch (min-epoch in the cluster's file) on every member, above the last \
+                     epoch, and start them again"
+                );
+            }
         }
         if let Some(Change::Lost { term, reason, .. }) = change {
             self.ending = Some((term.epoch, *reason));

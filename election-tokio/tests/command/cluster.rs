@@ -289,6 +289,28 @@ fn a_member_with_a_wrong_file_keeps_nobody_from_electing() {
 /// An address at which nobody listens.
 const FOURTH: &str = "127.0.0.1:1";
 
+/// Where all ballots are lost, epochs begin anew, and not without a word.
+#[test]
+fn lost_ballots_are_told_and_the_least_epoch_makes_up_for_them() {
+    let members = Members::new();
+    let all = members.all("");
+    let job = members.world.start_after(0);
+    assert_eq!(job.epoch, 1);
+    all[leads(&all, &job)].says("all its ballots are lost");
+    IDS.iter().for_each(|node| members.settled(node));
+    for mut each in all {
+        each.kill();
+    }
+    let state = members.world.path().join("state");
+    fs::remove_dir_all(&state).and_then(|()| fs::create_dir(&state)).expect("ballots of our own");
+    members.write("min-epoch = 1000", [""; 3]);
+    let all = members.all("");
+    let next = members.world.start_after(job.epoch);
+    assert_eq!(next.epoch, 1_000);
+    let log = all[leads(&all, &next)].messages();
+    assert!(!log.contains("all its ballots are lost"), "{log}");
+}
+
 /// A file that was copied for another election, and keeps the addresses of the first.
 #[test]
 fn a_member_of_another_cluster_is_told_and_gets_no_vote() {
@@ -425,7 +447,7 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
     says(&["--at-least-for", "5s"], &["--at-least-for is for databases", "no lease"]);
     says(&["--name", "x"], &["--name is for databases", "`election`", "cluster.toml"]);
     says(&["--no-schema"], &["--no-schema is for databases", "no tables"]);
-    says(&["--min-epoch", "5"], &["--min-epoch is for databases", "ballots"]);
+    says(&["--min-epoch", "5"], &["--min-epoch is for databases", "reads it as `min-epoch` in"]);
     let mut both = members.bare(&["run", "--node", "n1", "true"]);
     both.env("ELECTION_CLUSTER", members.file()).env("ELECTION_STORE", "sqlite:x");
     refused(

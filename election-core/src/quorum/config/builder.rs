@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::{
-    Drift, Label, Namespace, NodeId,
+    Drift, Epoch, Label, Namespace, NodeId,
     quorum::{
         lint::ConfigError,
         members::{Members, Peer},
@@ -24,6 +24,7 @@ pub struct ConfigBuilder {
     witnesses: Vec<NodeId>,
     cluster: Option<Namespace>,
     new_peers: bool,
+    min_epoch: Epoch,
     accepts_loss: bool,
     loopback: bool,
     authenticated: bool,
@@ -48,6 +49,7 @@ impl ConfigBuilder {
             witnesses: Vec::new(),
             cluster: None,
             new_peers: false,
+            min_epoch: Epoch::NONE,
             accepts_loss: false,
             loopback: false,
             authenticated: false,
@@ -123,6 +125,16 @@ impl ConfigBuilder {
     #[must_use]
     pub fn accept_loss(mut self, confirmed: bool) -> Self {
         self.accepts_loss = confirmed;
+        self
+    }
+
+    /// The lowest epoch that this node may win; none unless set. The ballots keep the epochs, and where
+    /// all of them are lost, epochs begin with 1 again. A resource that has seen a higher token then
+    /// refuses every primary. Set it on all nodes, above the last epoch, and leave it there. It ends no
+    /// leadership: the next election is the first that it applies to.
+    #[must_use]
+    pub fn min_epoch(mut self, epoch: Epoch) -> Self {
+        self.min_epoch = epoch;
         self
     }
 
@@ -216,7 +228,7 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// If an id cannot stand in a frame, occurs twice or is not in the list, or if a span is zero
-    /// or out of range. Also if `election_timeout` or two heartbeats do not fit into the trust
+    /// or out of range, or the least epoch too high. Also if `election_timeout` or two heartbeats do not fit into the trust
     /// window less `grace`: a winner would never believe in its election.
     pub fn build(self) -> Result<Config, ConfigError> {
         let members = self.checked_members()?.with_down_after(nanos(self.down_after));
@@ -244,6 +256,7 @@ impl ConfigBuilder {
             preferred,
             fail_back: self.fail_back.map(nanos),
             new_peers: self.new_peers,
+            min_epoch: self.min_epoch,
             accepts_loss: self.accepts_loss,
             loopback: self.loopback,
             authenticated: self.authenticated,

@@ -76,3 +76,27 @@ fn who_gives_a_raise_up_does_not_back_off() {
     hand.event(Event::Health(true));
     assert_eq!(hand.offers(), [11], "it stands again at once");
 }
+
+#[test]
+fn no_node_wins_an_epoch_below_the_least() {
+    let least = Config::MAX_MIN_EPOCH;
+    let config = || config(3, A).min_epoch(least);
+    // At a first start, which goes on as quickly as ever.
+    let mut hand = Hand::new(config(), &Restored::Nothing);
+    assert_eq!(hand.next_heartbeat().epoch, Epoch::NONE);
+    hand.listen(2_000, &[(B, replica(0)), (C, replica(0))]);
+    assert_eq!(hand.offers(), [least.get()]);
+    // With a ballot of before; the epoch of a primary that leads is not too low.
+    let mut hand = Hand::new(config(), &Restored::Ballot(ballot(3, 5, None)));
+    hand.listen(BOOTED, &[(B, primary(6)), (C, replica(6))]);
+    assert_eq!(hand.quorum.promised(), epoch(6));
+    hand.disconnect(B);
+    hand.listen(BOOTED + 6_000, &[(C, replica(6))]);
+    assert_eq!(hand.offers(), [least.get()]);
+    // So high a number is believed of the others, who were told the same.
+    let mut hand = Hand::new(config(), &Restored::Ballot(ballot(3, 5, None)));
+    hand.run_to(BOOTED);
+    hand.offer(C, least.get(), offset(0));
+    assert_eq!(hand.votes(), [(C, least.get())]);
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+}

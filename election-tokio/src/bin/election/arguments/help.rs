@@ -127,7 +127,7 @@ Cluster: with --cluster FILE --node NAME the job runs on whichever member the ot
 elected, and no database is needed. The first time, start all of them. The file is the same on \
 all members: election = \"billing\", down-after = \"5s\", for each member [[member]] with id = \
 \"n1\", address = \"10.0.0.1:7400\" and perhaps announce (the address of its service) or witness \
-= true (it votes and never leads); and perhaps preferred, fail-back and shards. Beyond the \
+= true (it votes and never leads); and perhaps preferred, fail-back, min-epoch and shards. Beyond the \
 loopback interface members prove who they are: `election cluster init` writes the file with a section \
 [tls] and the certificates that it names. Or say insecure = true, and let only members reach the \
 ports. A member keeps its promises in its ballot (--ballot), and its running process \

@@ -73,7 +73,7 @@ fn only_for_databases(membership: &Membership, cluster: &Path) -> Result<(), Fai
         ("at-least-for", "there is no lease that could last; the epoch ends with its primary"),
         ("clock-step", "there is no database whose clock could step"),
         ("name", "the election is named by `election`"),
-        ("min-epoch", "the epochs are kept by the members' ballots, not"),
+        ("min-epoch", "every member reads it as `min-epoch`"),
         ("no-schema", "there are no tables"),
         ("schema", "there are no tables"),
     ];

@@ -12,7 +12,7 @@ use crate::{
 };
 use election_tokio::{
     Cluster, ClusterBuilder, ClusterError,
-    core::{Namespace, quorum::ConfigError},
+    core::{Epoch, Namespace, quorum::ConfigError},
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ pub(super) struct Contents {
     preferred: Option<Spanned<String>>,
     #[serde(alias = "fail_back")]
     fail_back: Option<Spanned<Time>>,
+    #[serde(alias = "min_epoch")]
+    min_epoch: Option<Spanned<u64>>,
     shards: Option<Spanned<u16>>,
     #[serde(default)]
     insecure: bool,
@@ -248,7 +250,8 @@ impl File {
     /// # Errors
     /// If what the file says of certificates is not whole.
     pub(crate) fn builder(&self, node: &str) -> Result<ClusterBuilder, Failed> {
-        let Contents { down_after, preferred, fail_back, shards, insecure, .. } = &self.contents;
+        let Contents { down_after, preferred, fail_back, min_epoch, shards, insecure, .. } =
+            &self.contents;
         let mut builder = Cluster::builder(&*self.election).node(node).without_data();
         for member in &self.members {
             builder = match member.is_witness {
@@ -269,6 +272,9 @@ impl File {
         if let Some(span) = fail_back {
             let span = span.get_ref().0;
             builder = builder.config(move |config| config.fail_back(span));
+        }
+        if let Some(epoch) = min_epoch {
+            builder = builder.min_epoch(Epoch::new(*epoch.get_ref()));
         }
         if let Some(shards) = shards {
             builder = builder.shards(*shards.get_ref());
@@ -292,7 +298,7 @@ impl File {
         let id = |id: &str| last(id).map(|member| member.at[0]);
         let start = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.span().start);
         let span = |time: &Option<Spanned<Time>>| time.as_ref().map(|time| time.span().start);
-        let Contents { down_after, preferred, fail_back, shards, .. } = &self.contents;
+        let Contents { down_after, preferred, fail_back, min_epoch, shards, .. } = &self.contents;
         match error {
             ClusterError::SameAddress { other, .. } => last(other).map(|member| member.at[1]),
             ClusterError::Exposed { member, address } => {
@@ -320,6 +326,9 @@ impl File {
                 | ConfigError::IdTooLong(node)
                 | ConfigError::IdNotPrintable(node) => id(node.as_str()),
                 ConfigError::NotAMember(_) | ConfigError::WitnessPreferred(_) => start(preferred),
+                ConfigError::MinEpochTooHigh(_) => {
+                    min_epoch.as_ref().map(|epoch| epoch.span().start)
+                }
                 ConfigError::FailBackTooSoon { .. } | ConfigError::NobodyPreferred => {
                     span(fail_back)
                 }
