@@ -228,8 +228,8 @@ impl fmt::Display for Alert {
             Self::HandOverRefused { to: Some(to), heard: true } => write!(
                 f,
                 "not handed over: {to} could not be elected now, because it has just started, has \
-                 resigned, is unfit, is a witness, or may not vote; try again later, or name \
-                 another"
+                 resigned, is unfit, is a witness, may not vote, or speaks only kevy-elect's protocol; \
+                 try again later, or name another"
             ),
         }
     }

@@ -65,7 +65,7 @@ impl Quorum {
         let (preferred, after) = self.fails_back_to()?;
         let before = self.fail_back.streak.take();
         let view = self.peers.get(preferred)?;
-        if !(view.could_take_over(self.now) && view.is_extended()) || self.upkeep.is_paused() {
+        if !view.could_take_over(self.now) || self.upkeep.is_paused() {
             return None;
         }
         let (reached, connection) = (self.data.position(), view.open_connection());

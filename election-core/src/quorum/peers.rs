@@ -152,10 +152,11 @@ impl View {
         self.is_fresh(now) && !self.has_ended()
     }
 
-    /// Whether the peer could be elected in place of this node, as far as it says.
+    /// Whether the peer could be elected in place of this node, as far as it says. One that speaks only
+    /// kevy-elect's protocol cannot be named.
     pub(super) fn could_take_over(&self, now: Timestamp) -> bool {
         let waits = self.availability == Availability::Waiting;
-        let is_able = self.availability.stands() && !waits && !self.differs;
+        let is_able = self.is_extended() && self.availability.stands() && !waits && !self.differs;
         is_able && self.hears_me && self.is_heard(now)
     }
 

@@ -7,8 +7,10 @@ use super::{
 use rustix::process::Signal;
 use std::{
     fs,
-    net::TcpListener,
+    io::Write as _,
+    net::{TcpListener, TcpStream},
     process::Command,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -309,6 +311,36 @@ fn lost_ballots_are_told_and_the_least_epoch_makes_up_for_them() {
     assert_eq!(next.epoch, 1_000);
     let log = all[leads(&all, &next)].messages();
     assert!(!log.contains("all its ballots are lost"), "{log}");
+}
+
+/// In kevy-elect's protocol nobody can be named.
+#[test]
+fn resigning_in_favour_of_a_node_of_kevy_elect_is_refused() {
+    let members = Members::new();
+    let all = [members.start("n1", ""), members.start("n2", "")];
+    let (first, second) = (members.address(0).to_owned(), members.address(1).to_owned());
+    thread::spawn(move || {
+        // It only sends; that is enough to be heard.
+        let mut ways = [first, second].map(|address| (address, None::<TcpStream>));
+        loop {
+            for (address, way) in &mut ways {
+                let stream = way.take().or_else(|| TcpStream::connect(&*address).ok());
+                let said = b"*5\r\n$2\r\nHB\r\n$1\r\n0\r\n$2\r\nn3\r\n$7\r\nreplica\r\n$1\r\n0\r\n";
+                *way = stream.filter(|mut stream| stream.write_all(said).is_ok());
+            }
+            thread::sleep(DOWN_AFTER / 20);
+        }
+    });
+    let job = members.world.start_after(0);
+    let leader = IDS[leads(&all, &job)];
+    members.until("a node of kevy-elect", leader, |status| {
+        let peers = status["peers"].as_array().expect("peers");
+        peers.iter().any(|peer| peer["heard"]["dialect"] == "legacy")
+    });
+    let words = ["not handed over", "speaks only kevy-elect's protocol", "leave --to out"];
+    refused(&members.ask("resign", leader, &["--to", "n3"]), 125, &words);
+    assert!(alive(job.pid));
+    assert_eq!(members.status(leader)["leader"], leader);
 }
 
 /// A file that was copied for another election, and keeps the addresses of the first.

@@ -348,3 +348,19 @@ fn an_old_primary_that_goes_on_is_supported_and_an_old_candidates_voter_waits_lo
     let old = voted(false);
     assert!((8_850..9_000).contains(&old), "{old} ms");
 }
+
+#[test]
+fn leadership_is_handed_over_to_no_old_peer() {
+    let mut hand = Hand::booted(3, A);
+    for _ in 0..3 {
+        hand.hear(B, replica(5));
+        beat(&mut hand, C, 5, Role::Replica);
+        hand.run(200);
+    }
+    hand.accept(B, 6);
+    assert_eq!(hand.leads(), Some(6));
+    beat(&mut hand, C, 6, Role::Replica);
+    let refused = Alert::HandOverRefused { to: Some(id(C)), heard: true };
+    assert_eq!(hand.event(Event::HandOver(C)), Some(Change::Alert(refused)));
+    assert_eq!(hand.leads(), Some(6));
+}

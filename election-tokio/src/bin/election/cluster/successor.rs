@@ -2,7 +2,7 @@
 
 use election_tokio::{
     Member,
-    core::quorum::{Availability, Refusal},
+    core::quorum::{Availability, Refusal, wire::Dialect},
 };
 
 /// What is said of a member that could not take over, before the reason.
@@ -18,6 +18,12 @@ pub(super) fn hindrance(member: &Member, to: &str) -> Option<&'static str> {
         return Some("is two processes; stop one of them");
     }
     let heard = status.heard.filter(|heard| heard.is_fresh && heard.hears_me)?;
+    if heard.dialect == Dialect::Legacy {
+        return Some(
+            "speaks only kevy-elect's protocol, in which nobody can be named; leave --to out, or name \
+             another",
+        );
+    }
     match heard.availability {
         Availability::BusyAside => Some(
             "has just started or lost its disk, has resigned or lost a leadership a moment ago, is \
