@@ -144,8 +144,10 @@ impl Quorum {
             self.outbox.farewell = false;
             return None;
         }
-        if self.hides_offset() {
-            self.outbox.answer(others); // one by one
+        let shunned = self.shunned();
+        if shunned != 0 || self.hides_offset() {
+            self.outbox.answer(others & !shunned); // one by one
+            self.outbox.farewell &= self.outbox.owes_answers();
             return None;
         }
         self.outbox.farewell &= !self.leadership.is_none();

@@ -45,6 +45,7 @@ impl Quorum {
         self.timers.set(Timer::Announce, self.now.after(timing.down_after));
         let tenure = self.tenure_of(&lead)?;
         self.leadership = Leadership::Leading(lead);
+        self.forsaken = false;
         self.watch_the_preferred();
         self.published = Published::Own;
         self.forget_primary();
@@ -77,6 +78,7 @@ impl Quorum {
         let replaced = reason == Loss::Replaced;
         let stop_by = if replaced { self.now } else { trusted_until };
         self.end_leadership();
+        self.forsaken = reason == Loss::Expired;
         if replaced {
             self.unstopped = Some(token);
         } else {

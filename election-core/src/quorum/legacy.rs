@@ -9,7 +9,7 @@ use super::{
     machine::Quorum,
     members::Peer,
     message::Role,
-    peers::{View, bit},
+    peers::{Mask, View, bit, members_of},
     position::Position,
     timers::Timer,
     vote::Verdict,
@@ -102,6 +102,22 @@ impl Quorum {
         let change = self.end_belief(Loss::Replaced, None, None);
         self.give_way();
         change
+    }
+
+    /// The peers of kevy-elect that get no heartbeats of this node now.
+    ///
+    /// Its trust has run out, so most do not reach it. But it may reach them, and then a peer of
+    /// kevy-elect that ranks it higher would wait for it to stand, and refuse everybody else, for as
+    /// long as it hears it. Silence lets that peer go on. It ends when this node sees another primary,
+    /// or hears enough members to take part in an election.
+    pub(super) fn shunned(&self) -> Mask {
+        let heard = || self.peers.fresh(self.now).count() + 1;
+        if !self.forsaken || !self.leadership.is_none() || heard() >= self.majority {
+            return 0;
+        }
+        let is_legacy = |view: &View| view.was_heard() && !view.is_extended();
+        let shunned = |peer: &Peer| self.peers.get(*peer).is_some_and(is_legacy);
+        members_of(self.boot.others()).filter(shunned).fold(0, |all, peer| all | bit(peer))
     }
 
     /// Stays out for a while, because a primary that this node does not hear may have deposed it.

@@ -89,6 +89,8 @@ pub struct Quorum {
     pub(super) asked: Option<Asked>,
     /// How often in a row a primary that this node does not hear has deposed it.
     pub(super) unseen: u32,
+    /// Its trust ran out, and it has seen no primary since.
+    pub(super) forsaken: bool,
     pub(super) leadership: Leadership,
     pub(super) trust: Trust,
     pub(super) data: Data,
@@ -181,6 +183,7 @@ impl Quorum {
             candidacy: None,
             asked: None,
             unseen: 0,
+            forsaken: false,
             leadership: Leadership::None,
             trust: Trust::new(members.count(), members.quorum()),
             data,

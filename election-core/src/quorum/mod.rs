@@ -75,7 +75,8 @@
 //!   decides which protocol it speaks, and no other connection in its name does while that life is
 //!   heard. While too few peers have been heard to echo, what kevy-elect's peers say counts; if one
 //!   of them names a higher epoch, the tenure is over. If the node then misses a member, it waits,
-//!   each time twice as long, because that member may lead.
+//!   each time twice as long, because that member may lead. A primary whose trust has run out is silent
+//!   towards them while it hears too few members to elect: they would wait for it.
 //! * **Trust.** Trust counts from the echoed stamp under the primary's own epoch; for a fresh
 //!   winner it counts from its *first* offer. Belief ends `grace` before trust. What has ended is
 //!   not revived: a step judges deadlines before its event.

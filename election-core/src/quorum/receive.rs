@@ -269,6 +269,7 @@ impl Quorum {
         self.timers.set(Timer::Primary, until);
         self.timers.set(Timer::StayOut, Timestamp::ZERO);
         self.unseen = 0;
+        self.forsaken = false;
         self.succession.settled();
         self.alerts.catch_up(None);
         true

@@ -156,6 +156,7 @@ impl Quorum {
             && self.readiness.is_told()
             && self.boot.others() != 0
             && !self.hides_offset()
+            && !self.forsaken
             && !self.alerts.is_best_effort()
             && !(self.routine == Routine::Leads && self.timers.has_passed(Timer::Announce, now));
         if !is_usual {

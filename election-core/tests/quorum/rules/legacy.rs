@@ -364,3 +364,50 @@ fn leadership_is_handed_over_to_no_old_peer() {
     assert_eq!(hand.event(Event::HandOver(C)), Some(Change::Alert(refused)));
     assert_eq!(hand.leads(), Some(6));
 }
+
+#[test]
+fn a_forsaken_primary_is_silent_towards_old_peers() {
+    // Old peers that heard it would wait for it to stand, though it hears nobody.
+    let told = |hand: &mut Hand| {
+        hand.sent.clear();
+        hand.run(400);
+        let told = |to: &Audience, peer| *to == Audience::All || *to == Audience::One(peer);
+        let sent = hand.heartbeats();
+        [B, C].map(|peer| sent.iter().any(|(to, _)| told(to, peer)))
+    };
+    let forsaken = || {
+        let mut hand = Hand::booted(3, A);
+        for _ in 0..3 {
+            hand.hear(B, replica(5));
+            beat(&mut hand, C, 5, Role::Replica);
+            hand.run(200);
+        }
+        hand.accept(B, 6);
+        assert_eq!(hand.leads(), Some(6));
+        assert_eq!(told(&mut hand), [true, true]);
+        while hand.leads().is_some() {
+            hand.run(100);
+        }
+        // It keeps the others out until its work has had the time that it was promised.
+        assert_eq!(told(&mut hand), [true, true]);
+        hand.input(Input::Stopped(epoch(6)));
+        hand.run(6_000);
+        assert_eq!(told(&mut hand), [true, false]);
+        hand
+    };
+    // Until it sees another primary,
+    let mut hand = forsaken();
+    beat(&mut hand, C, 7, Role::Primary);
+    hand.run(12_000);
+    assert_eq!(told(&mut hand), [true, true]);
+    // or hears enough members to take part in an election.
+    let mut hand = forsaken();
+    hand.hear(B, replica(6));
+    assert_eq!(told(&mut hand), [true, true]);
+    hand.run(6_000);
+    assert_eq!(told(&mut hand), [true, false]);
+    // It may leave, even if nobody is left to whom it says so.
+    hand.input(Input::Withdraw);
+    hand.run(1_000);
+    assert!(hand.quorum.is_finished());
+}
