@@ -216,11 +216,6 @@ impl Boot {
         was_missing
     }
 
-    /// Whether the start of the node permits it to vote and campaign.
-    pub(super) fn permits_votes(&self) -> bool {
-        self.over && self.permits_support()
-    }
-
     /// Whether the node knows enough of its promises to keep them.
     pub(super) fn permits_support(&self) -> bool {
         matches!(self.recovery, Recovery::Done | Recovery::LacksData)

@@ -55,12 +55,19 @@ impl Quorum {
     }
 
     /// Waits for the end of the boot grace.
+    ///
+    /// Supporting a primary ends it, too. Only a primary can have got this support, and its epoch is
+    /// not below the promised one. So an earlier life supported either the same primary, which this
+    /// support outlasts, or a node of an earlier epoch, whose trust was over when this primary was
+    /// elected. That life would have dropped such support for the frame that this one has taken. (A
+    /// primary of kevy-elect proves nothing: it may have declared itself one.)
     #[cold]
     fn wait_for_boot(&mut self) {
+        let supports = self.support.as_ref().is_some_and(|support| support.stamp.is_some());
         if self.boot.end_early() {
             self.timers.stop(Timer::Boot);
             self.be_patient();
-        } else if self.timers.has_passed(Timer::Boot, self.now) {
+        } else if supports || self.timers.has_passed(Timer::Boot, self.now) {
             self.timers.stop(Timer::Boot);
             self.boot.end();
         }
@@ -72,7 +79,7 @@ impl Quorum {
         let freed = self.readiness.update(match () {
             () if self.voter.eligibility != Eligibility::Eligible => Availability::Ineligible,
             () if !self.data.is_known() => Availability::Loading,
-            () if self.is_bound() && stands && self.boot.permits_votes() => Availability::Busy,
+            () if self.is_bound() && stands => Availability::Busy,
             () if self.is_bound() => Availability::BusyAside,
             () if self.withdrawn => Availability::Leaving,
             () if !self.may_vote() => Availability::Waiting,

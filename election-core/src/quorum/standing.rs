@@ -15,7 +15,8 @@ use super::{
 use crate::{Epoch, NodeId, Timestamp};
 use core::fmt;
 
-/// Why a node does not ask for votes now. The first reason that holds; others may hold, too.
+/// Why a node does not ask for votes now, or is not ready. The first reason that holds; others may
+/// hold, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hindrance {
@@ -98,6 +99,14 @@ pub enum Hindrance {
         /// Until when.
         until: Timestamp,
     },
+    /// Too few members and this one hear each other to elect anybody. Only of a member that is not
+    /// ready: one that supports a primary needs to hear nobody else.
+    Apart {
+        /// How many of the others and this member hear each other.
+        heard: usize,
+        /// How many others there are.
+        others: usize,
+    },
 }
 
 /// Why a member would not vote for this node now, by what it last said.
@@ -154,7 +163,9 @@ impl fmt::Display for Named<'_> {
             Hindrance::MembersChanged => {
                 f.write_str("its ballot is of another list of members, down_after or name")
             }
-            Hindrance::Boots { .. } => f.write_str("it has just started"),
+            Hindrance::Boots { .. } => {
+                f.write_str("it has just started, and its last run may have promised its vote")
+            }
             Hindrance::BallotMissing { needed } => {
                 write!(f, "it has no ballot, and must hear {needed} more of the others")
             }
@@ -178,6 +189,10 @@ impl fmt::Display for Named<'_> {
                 write!(f, "{willing} of the {needed} votes that it needs are in sight")
             }
             Hindrance::LetsOthersFirst { .. } => f.write_str("it lets better candidates go first"),
+            Hindrance::Apart { heard, others } => write!(
+                f,
+                "it and {heard} of the {others} others hear each other, which is no majority"
+            ),
         }
     }
 }
@@ -248,6 +263,26 @@ impl Quorum {
         }
         let mut fresh = self.peers.fresh(self.now);
         fresh.find(|(_, view)| view.contradicts()).map(|(peer, _)| Hindrance::ListDiffers(peer))
+    }
+
+    /// Why this node could not vote now, if it supported nobody, or is not among a majority that could.
+    pub(super) fn unready(&self) -> Option<Hindrance> {
+        if self.withdrawn {
+            return Some(Hindrance::Leaves);
+        }
+        if let Some(hindrance) = self.voteless() {
+            return Some(hindrance);
+        }
+        if !self.data.is_known() {
+            return Some(Hindrance::PositionUnknown);
+        }
+        if !self.voter.is_durable() {
+            return Some(Hindrance::Saves);
+        }
+        let is_mutual = |view: &View| view.hears_me && !view.differs;
+        let heard = self.peers.fresh(self.now).filter(|(_, view)| is_mutual(view)).count();
+        let others = self.config.members().count() - 1;
+        (1 + heard < self.majority).then_some(Hindrance::Apart { heard, others })
     }
 
     /// Whether this node's own state permits it to vote.

@@ -50,6 +50,9 @@ pub struct Status {
     /// The members with the odd list, as far as it can tell: itself, if its own ballot is of another
     /// one; otherwise those that it hears and that were given another one than itself.
     pub odd: PeerSet,
+    /// Why it is not ready. `None` if it could vote now, were it free, and hears a majority that hears
+    /// it and has the same list. Whoever restarts members one by one waits for that.
+    pub unready: Option<Hindrance>,
 }
 
 /// What a node knows of another member; see [`Quorum::peer_status`].
@@ -130,6 +133,7 @@ impl Quorum {
             next_deadline: (self.wake_at < Timestamp::MAX).then_some(self.wake_at),
             hindrance: self.hindrance(),
             odd: PeerSet::from_bits(self.odd(now)),
+            unready: self.unready(),
         }
     }
 

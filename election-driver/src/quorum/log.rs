@@ -16,9 +16,15 @@ use super::{
 use crate::log;
 use election_core::{
     Change, Epoch, Loss, NodeId, Tenure, Timestamp,
-    quorum::{Members, Peer, Quorum},
+    quorum::{Hindrance, Members, Peer, Quorum},
 };
-use std::{io, net::SocketAddr, path::Path, time::Duration};
+use std::{
+    io,
+    mem::{Discriminant, discriminant},
+    net::SocketAddr,
+    path::Path,
+    time::Duration,
+};
 use tracing::{debug, error, info, warn};
 
 /// The epoch of the first election of all.
@@ -30,6 +36,8 @@ pub(super) struct Log {
     down_after: Duration,
     /// Of each member by its place.
     links: Vec<Reach>,
+    /// Why this node was last said not to be ready.
+    unready: Option<Discriminant<Hindrance>>,
     save_failed: bool,
     hangs: bool,
     refusals: Refusals,
@@ -52,6 +60,7 @@ impl Log {
             links: vec![Reach::default(); members.count()],
             members,
             down_after,
+            unready: None,
             save_failed: false,
             hangs: false,
             refusals: Refusals::default(),
@@ -91,6 +100,7 @@ impl Log {
                 );
             }
         }
+        self.readiness(node);
         if let Some(Change::Lost { term, reason, .. }) = change {
             self.ending = Some((term.epoch, *reason));
         }
@@ -102,6 +112,26 @@ impl Log {
         match reason {
             Loss::Expired | Loss::Replaced => debug!(epoch, "nothing is held any more"),
             reason => info!(event = "released", epoch, %reason, "leadership given up"),
+        }
+    }
+
+    /// Tells that the node is ready, or what else keeps it from that. What its disk does and that it
+    /// leaves is told elsewhere.
+    fn readiness(&mut self, node: &Quorum) {
+        let unready = node.status(Timestamp::ZERO).unready;
+        let unready = unready.filter(|why| !matches!(why, Hindrance::Saves | Hindrance::Leaves));
+        let kind = unready.as_ref().map(discriminant);
+        if std::mem::replace(&mut self.unready, kind) == kind {
+            return;
+        }
+        match unready {
+            Some(why) => {
+                let cause = why.named(&self.members).to_string();
+                info!(event = "unready", cause, "this member is not ready: {cause}");
+            }
+            None => {
+                info!(event = "ready", "this member is ready: it could vote, and hears a majority")
+            }
         }
     }
 

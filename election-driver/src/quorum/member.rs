@@ -247,8 +247,8 @@ impl<R: Network> Member<R> {
     /// future does not take the order back.
     ///
     /// # Errors
-    /// If this node hears no majority, or may not vote yet: one that has just started refuses for
-    /// about a `down_after`. Nothing has changed then.
+    /// If this node hears no majority, or may not vote yet: one that has just started and hears no
+    /// primary refuses for about a `down_after`. Nothing has changed then.
     pub async fn pause(&self, lasts: Option<Duration>) -> Result<(), PauseError> {
         self.maintain(Event::Pause(lasts), true).await
     }

@@ -217,7 +217,8 @@ impl ConfigBuilder {
     ///
     /// Where no member's clock is slewed faster than 500 ppm (no chrony, or a small `maxslewrate`),
     /// 1 % is ample. With the default `down_after`, a primary that hears nobody then believes in
-    /// itself for 4.3 s in place of 3.6, and a restarted node votes after 5.1 s in place of 6.
+    /// itself for 4.3 s in place of 3.6, and a restarted node that hears no primary votes after 5.1 s in
+    /// place of 6.
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = drift;

@@ -1,6 +1,7 @@
 //! What a node may do while it does not know its promises.
 
 use super::*;
+use election_core::quorum::Heartbeat;
 
 fn restored(count: u8) -> Restored {
     Restored::Ballot(ballot(count, 5, None))
@@ -25,6 +26,63 @@ fn it_follows_and_supports_meanwhile() {
     let mut hand = Hand::new(config(3, A), &restored(3));
     hand.hear(C, primary(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}
+
+#[test]
+fn support_of_a_primary_ends_the_boot_grace() {
+    // Whomever an earlier life supported: that node, or one that this node's election has outlived.
+    for promised in [5, 6] {
+        let old = Restored::Ballot(ballot(3, promised, None));
+        let mut hand = Hand::new(config(3, A), &old);
+        hand.hear(C, primary(6));
+        assert_eq!(hand.next_heartbeat().extension.unwrap().availability, Busy);
+        hand.offer(B, 7, offset(0));
+        assert_eq!(hand.votes(), [], "it supports c");
+        hand.hear(C, replica(6));
+        hand.offer(B, 9, offset(0));
+        assert_eq!(hand.votes(), [(B, 9)], "c has let go");
+    }
+}
+
+#[test]
+fn a_primary_below_the_promise_ends_no_boot_grace() {
+    // The earlier life may have voted in epoch 5, for a node that acts by that vote.
+    let mut hand = Hand::new(config(3, A), &restored(3));
+    hand.hear(C, primary(4));
+    hand.hear(C, replica(4));
+    hand.run_to(BOOTED - 1);
+    hand.offer(B, 6, offset(0));
+    assert_eq!(hand.votes(), []);
+}
+
+#[test]
+fn support_ends_the_boot_grace_once_it_is_durable() {
+    let mut hand = Hand::new(config(3, A), &restored(3));
+    hand.slow_disk = true;
+    hand.hear(C, primary(6));
+    assert_eq!(hand.next_heartbeat().extension.unwrap().availability, Waiting);
+    hand.finish_saving();
+    assert_eq!(hand.next_heartbeat().extension.unwrap().availability, Busy);
+}
+
+#[test]
+fn a_primary_of_kevy_elect_ends_no_boot_grace() {
+    // It may have declared itself one, in the epoch that another has won.
+    let mut hand = Hand::new(config(3, A), &restored(3));
+    let said = |role| {
+        Message::Heartbeat(Heartbeat {
+            epoch: epoch(5),
+            role,
+            position: offset(0),
+            extension: None,
+        })
+    };
+    hand.message(C, said(Role::Primary));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(5))));
+    hand.message(C, said(Role::Replica));
+    assert_eq!(hand.quorum.supported(), None);
+    hand.offer(B, 6, offset(0));
+    assert_eq!(hand.votes(), []);
 }
 
 #[test]

@@ -177,16 +177,6 @@ fn one_member_that_starts_again_waits_out_its_earlier_lifes_work() {
 }
 
 #[test]
-fn who_follows_before_its_boot_grace_is_over_would_not_stand_yet() {
-    let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 5, None)));
-    hand.hear(C, primary(6));
-    let said = |hand: &mut Hand| hand.next_heartbeat().extension.unwrap().availability;
-    assert_eq!(said(&mut hand), BusyAside);
-    hand.listen(BOOTED + 200, &[(C, primary(6))]);
-    assert_eq!(said(&mut hand), Busy);
-}
-
-#[test]
 fn a_candidate_that_is_told_to_resign_asks_no_more() {
     let mut hand = Hand::booted(3, A);
     hand.hear(B, replica(5));

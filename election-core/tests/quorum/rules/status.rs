@@ -46,6 +46,30 @@ fn a_node_that_waits_says_for_what() {
 }
 
 #[test]
+fn a_node_is_ready_when_it_could_vote_among_a_majority() {
+    let unready = |hand: &Hand| status(hand).unready;
+    let apart = |heard| Some(Hindrance::Apart { heard, others: 4 });
+    let mut hand = Hand::new(config(5, A), &Restored::Ballot(ballot(5, 5, None)));
+    assert!(matches!(unready(&hand), Some(Hindrance::Boots { .. })), "whatever it hears");
+    hand.run_to(BOOTED);
+    assert_eq!(unready(&hand), apart(0));
+    hand.hear(B, replica(5));
+    hand.hear(C, Beat { hears: false, ..replica(5) });
+    assert_eq!(unready(&hand), apart(1), "c does not hear it");
+    let words = unready(&hand).unwrap().named(hand.quorum.config().members()).to_string();
+    assert_eq!(words, "it and 1 of the 4 others hear each other, which is no majority");
+    hand.hear(C, Beat { availability: Busy, ..replica(5) });
+    assert_eq!(unready(&hand), None, "three of five");
+    hand.slow_disk = true;
+    hand.offer(D, 6, offset(0));
+    assert_eq!(unready(&hand), Some(Hindrance::Saves));
+    hand.finish_saving();
+    assert_eq!((unready(&hand), hand.quorum.supported()), (None, Some((D, epoch(6)))));
+    hand.input(Input::Withdraw);
+    assert_eq!(unready(&hand), Some(Hindrance::Leaves));
+}
+
+#[test]
 fn a_node_without_its_ballot_or_data_says_so() {
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.run_to(BOOTED);
@@ -56,9 +80,11 @@ fn a_node_without_its_ballot_or_data_says_so() {
     let mut hand = Hand::new(config(5, A), &Restored::Ballot(ballot(3, 5, None)));
     hand.run_to(BOOTED);
     assert_eq!(hindrance(&hand), Some(Hindrance::MembersChanged));
-    let hand = Hand::with_data(config(3, A), &Restored::Ballot(ballot(3, 5, None)), None);
+    let mut hand = Hand::with_data(config(3, A), &Restored::Ballot(ballot(3, 5, None)), None);
     assert_eq!(hindrance(&hand), Some(Hindrance::PositionUnknown));
     assert_eq!(status(&hand).position, None);
+    hand.run_to(BOOTED);
+    assert_eq!(status(&hand).unready, Some(Hindrance::PositionUnknown));
     let mut wiped = ballot(3, 5, None);
     wiped.floor = offset(7);
     let mut hand = Hand::new(config(3, A), &Restored::Ballot(wiped));

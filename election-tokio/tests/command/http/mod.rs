@@ -6,4 +6,5 @@ pub(crate) mod client;
 mod credentials;
 mod metrics;
 mod options;
+mod rolling;
 mod three;

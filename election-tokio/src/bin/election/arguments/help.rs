@@ -92,8 +92,9 @@ that it leads), trusted_ms (for how long, unless that is confirmed again or give
 election; 503 if this node cannot know, because it does not reach the database or a majority, or \
 another member supports one that this one does not hear. \
 /livez: 200 while the elector takes its steps in time; 500 means that only a restart helps. \
-/readyz: 200 while this node is in contact with the database or a majority and can know who leads, \
-leader or not; a leader may lead on for a moment without, and /leader says so. /metrics: \
+/readyz: 200 while this node is in contact with the database, or could vote and hears a majority of \
+members that hears it and has the same list, and can know who leads, leader or not; else 503 with what \
+is missing; a leader may lead on for a moment without, and /leader says so. /metrics: \
 for Prometheus. Readiness is /readyz, never is_leader: a rollout waits until every node is ready, and \
 one leads. The address is on the loopback interface unless --http-exposed permits \
 another; there is neither a password nor encryption, and nothing can be changed there. The port \

@@ -5,7 +5,7 @@ use super::{
     file::File,
     place::Spot,
     report::millis,
-    successor, words,
+    words,
 };
 use crate::{
     arguments::Asked,
@@ -146,30 +146,7 @@ impl Client {
         }
     }
 
-    /// A better reason than the one of whoever leads, which cannot tell all of them apart: this member
-    /// knows when it has just started.
-    async fn explained(&self, refused: Failed) -> Failed {
-        if !refused.to_string().contains(successor::NOT_NOW) {
-            return refused;
-        }
-        let boots = self.report().await.ok().and_then(|report| report.boots_ms);
-        match boots.filter(|left| *left > 0) {
-            None => refused,
-            Some(left) => self.refused(&format!(
-                "not handed over: {} {} has just started, for {} more; try again later",
-                self.node,
-                successor::NOT_NOW,
-                words::span(left)
-            )),
-        }
-    }
-
-    /// `successor` is the member that it is handed over `to`, if that can be asked, too.
-    pub(crate) async fn resign(
-        &self,
-        to: Option<String>,
-        successor: Option<Self>,
-    ) -> Result<Exit, Failed> {
+    pub(crate) async fn resign(&self, to: Option<String>) -> Result<Exit, Failed> {
         match self.leader().await? {
             Led { leader: None, unknown: None, .. } => {
                 return crate::inspect::nobody(&self.election, self.json);
@@ -183,11 +160,8 @@ impl Client {
             Led { leader: Some(_), .. } => {}
         }
         let request = Request::Resign { to: to.clone(), within_ms: self.within_ms() };
-        let epoch = match (self.ask(&request).await, successor) {
-            (Ok(Answer::Resigning { epoch }), _) => epoch,
-            (Ok(_), _) => return Err(self.strange()),
-            (Err(failed), Some(successor)) => return Err(successor.explained(failed).await),
-            (Err(failed), None) => return Err(failed),
+        let Answer::Resigning { epoch } = self.ask(&request).await? else {
+            return Err(self.strange());
         };
         let (name, node) = (&self.election, &self.node);
         if self.json {

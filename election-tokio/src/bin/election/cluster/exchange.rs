@@ -84,6 +84,9 @@ pub(crate) struct Report {
     /// Why it does not ask for votes, and for how long yet, if that is known.
     pub(crate) hindrance: Option<String>,
     pub(crate) hindrance_ms: Option<u64>,
+    /// Why it is not ready.
+    #[serde(default)]
+    pub(crate) unready: Option<String>,
     /// How long it does not vote yet, because it has just started.
     pub(crate) boots_ms: Option<u64>,
     pub(crate) down_after_ms: u64,

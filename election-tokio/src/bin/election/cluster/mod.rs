@@ -36,7 +36,7 @@ pub(crate) use file::File;
 pub(crate) use observe::Observer;
 pub(crate) use part::{Part, Told};
 #[cfg(feature = "cli-http")]
-pub(crate) use report::ignorance;
+pub(crate) use report::{ignorance, unready};
 pub(crate) use server::Control;
 #[cfg(feature = "cli")]
 pub(crate) use warnings::is_unspecified;

@@ -1,6 +1,9 @@
 //! What a running member says of itself and of the others.
 
-use super::exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report, Support};
+use super::{
+    exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report, Support},
+    words,
+};
 use election_tokio::{
     Ignorance, Member, PeerReport,
     core::{
@@ -41,6 +44,7 @@ pub(super) fn report(member: &Member) -> Report {
         position: status.position.map(place),
         hindrance: hindrance.map(|hindrance| hindrance.named(members).to_string()),
         hindrance_ms: hindrance.and_then(until).map(|until| millis(until.since(now))),
+        unready: unready(member),
         boots_ms: status.boots_until.map(|until| millis(until.since(now))),
         down_after_ms: millis(config.down_after()),
         pause: member.maintenance().map(|known| pause(members, &known, now)),
@@ -100,6 +104,14 @@ pub(crate) fn ignorance(member: &Member) -> Option<String> {
         }
         _ => why.to_string(),
     })
+}
+
+/// Why a member is not ready, and for how long yet if that is known.
+pub(crate) fn unready(member: &Member) -> Option<String> {
+    let why = member.status().unready?;
+    let left = until(why).map(|until| millis(until.since(now())));
+    let left = left.map(|left| format!(" (for {} more)", words::span(left))).unwrap_or_default();
+    Some(format!("{}{left}", why.named(&member.members())))
 }
 
 /// Who leads from this change on.

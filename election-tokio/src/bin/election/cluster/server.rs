@@ -366,8 +366,9 @@ impl Desk {
                 ))
             }
             Err(Some(error)) => {
-                let why = successor::hindrance(&self.member, &to)
-                    .map(|why| format!("not handed over: {to} {} {why}", successor::NOT_NOW));
+                let why = successor::hindrance(&self.member, &to).map(|why| {
+                    format!("not handed over: {to} could not be elected now, because it {why}")
+                });
                 refused(why.unwrap_or_else(|| error.to_string()))
             }
         }

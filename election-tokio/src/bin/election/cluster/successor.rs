@@ -5,9 +5,6 @@ use election_tokio::{
     core::quorum::{Availability, Refusal, wire::Dialect},
 };
 
-/// What is said of a member that could not take over, before the reason.
-pub(super) const NOT_NOW: &str = "could not be elected now, because it";
-
 /// What keeps that member from being elected, and the remedy; `None` if it has not said.
 pub(super) fn hindrance(member: &Member, to: &str) -> Option<&'static str> {
     let status = member.peers().into_iter().find(|peer| peer.id.as_str() == to)?.status;
@@ -25,12 +22,7 @@ pub(super) fn hindrance(member: &Member, to: &str) -> Option<&'static str> {
         );
     }
     match heard.availability {
-        Availability::BusyAside => Some(
-            "has just started or lost its disk, has resigned or lost a leadership a moment ago, is \
-             not fit to lead, or has work of an earlier leadership that has not stopped: ask it with \
-             `election status`, or try again later",
-        ),
-        Availability::FreeAside => Some(
+        Availability::BusyAside | Availability::FreeAside => Some(
             "has resigned or lost a leadership a moment ago, is not fit to lead, or has work of an \
              earlier leadership that has not stopped: ask it with `election status`, or try again \
              later",

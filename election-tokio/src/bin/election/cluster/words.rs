@@ -18,6 +18,10 @@ pub(super) fn status(report: &Report) -> String {
     let mut say = |topic: &str, text: &str| lines.push(wrapped(topic, text));
     let kind = if report.witness { "witness, " } else { "" };
     say("member", &format!("{} (process {}): {kind}{}", report.node, report.pid, report.role));
+    match &report.unready {
+        Some(why) => say("ready", &format!("no: {why}")),
+        None => say("ready", "yes: it could vote, and hears a majority"),
+    }
     if let (Some(trusted), Some(stop)) = (report.trusted_ms, report.stop_ms) {
         let (trusted, stop) = (span(trusted), span(stop));
         let (supporters, majority) = (report.supporters, report.majority);

@@ -46,10 +46,10 @@ fn leader(desk: &Desk) -> Response<String> {
 fn livez(desk: &Desk) -> Response<String> {
     let ailment = desk.ailment();
     let status = status(ailment.as_ref(), StatusCode::INTERNAL_SERVER_ERROR);
-    response(status, TEXT, ailment.unwrap_or_else(|| "alive".to_owned()) + "\n")
+    response(status, TEXT, ailment.unwrap_or_else(|| desk.life()) + "\n")
 }
 
-/// Whether this node takes part, as a leader or not.
+/// Whether this node takes part, as a leader or not: a member that could vote.
 fn readyz(desk: &Desk) -> Response<String> {
     let absence = desk.absence();
     let status = status(absence.as_ref(), StatusCode::SERVICE_UNAVAILABLE);

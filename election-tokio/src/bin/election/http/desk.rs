@@ -1,6 +1,6 @@
 //! What this node knows, and whether it can know at all.
 
-use crate::cluster::ignorance;
+use crate::cluster::{ignorance, unready};
 use election_tokio::{Handle, Member, Starting, core::Label, now};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
@@ -69,6 +69,12 @@ impl Desk {
         self.party.get()?.ailment()
     }
 
+    /// What a probe is told that finds this process alive.
+    pub(super) fn life(&self) -> String {
+        let unready = self.party.get().and_then(Party::unready);
+        unready.map_or_else(|| "alive".to_owned(), |why| format!("alive, and not ready: {why}"))
+    }
+
     /// Why this node does not take part.
     pub(super) fn absence(&self) -> Option<String> {
         match self.party.get() {
@@ -107,7 +113,7 @@ impl Party {
         let trusted = status.tenure.filter(|_| is_leader).map(|it| it.until.since(now()));
         // A leader whose work has to stop is none: its name would tell its clients to go on.
         let leader = status.leader.filter(|leader| !leader.own || is_leader);
-        let error = if is_leader { None } else { self.absence() };
+        let error = if is_leader { None } else { self.ignorance() };
         let leader = leader.filter(|_| error.is_none());
         let label = leader.as_ref().and_then(|leader| leader.label.as_ref()).map(Label::to_string);
         Leader {
@@ -132,7 +138,18 @@ impl Party {
         })
     }
 
+    /// Why it is not ready: as a member it may know who leads, and not vote yet.
     fn absence(&self) -> Option<String> {
+        let unready = self.unready().map(|why| format!("this member is not ready: {why}"));
+        self.ailment().or(unready).or_else(|| self.ignorance())
+    }
+
+    fn unready(&self) -> Option<String> {
+        self.member.as_ref().and_then(unready)
+    }
+
+    /// Why it cannot know who leads.
+    fn ignorance(&self) -> Option<String> {
         if let Some(ailment) = self.ailment() {
             return Some(ailment);
         }

@@ -15,7 +15,8 @@
 //!
 //! An empty name says that nobody leads. A member that hears of support for another that it does not
 //! hear cannot say so: perhaps that one leads. It may also be a candidate, and then the election is
-//! about to end. Whoever alone waits for an election hears of no support, and is ready.
+//! about to end. Whoever alone waits for an election hears of no support, and can say so. A member is
+//! ready when it also could vote: that is asked before the next one is restarted.
 //!
 //! The port is open before the election begins, and answers until the process ends. Until there is
 //! an elector to ask, `desk` says that there is none.

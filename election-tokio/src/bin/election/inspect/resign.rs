@@ -2,8 +2,7 @@
 
 use super::{Glance, rounded};
 use crate::{
-    arguments::{Look, Resign},
-    cluster::Client,
+    arguments::Resign,
     exit::{Exit, Failed, print},
     settings::client,
 };
@@ -62,20 +61,11 @@ impl Asked {
     }
 }
 
-/// That member of the same cluster, which may run on this machine, too.
-fn member_of(look: &Look, node: &str) -> Option<Client> {
-    let mut look = look.clone();
-    look.asked.node = Some(node.to_owned());
-    look.asked.membership.socket = None; // the other member's
-    client(&look).ok().flatten()
-}
-
 /// `election resign`.
 pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
     let Resign { look, to } = resign;
     if let Some(member) = client(&look)? {
-        let successor = to.as_ref().and_then(|to| member_of(&look, to));
-        return member.resign(to, successor).await;
+        return member.resign(to).await;
     }
     let mut glance = Glance::of(&look)?;
     let asked = Asked::by(&mut glance).await?;
