@@ -174,6 +174,16 @@ impl<R: Network> Cluster<R> {
         Identity::new(&places, &source.read()?).map(|identity| Some(identity.expiry()))
     }
 
+    /// Looks up the names of the addresses that this node listens at, as a start does. A name server may
+    /// be late, or may not know yet where this machine is: whoever wants to wait for that asks again
+    /// before the start.
+    ///
+    /// # Errors
+    /// [`StartError::Lookup`] if a name is not found.
+    pub async fn look_up(&self) -> Result<(), StartError> {
+        super::start::look_up(self.listen.clone(), self.starting()).await
+    }
+
     /// Opens the ballot and the ports, and starts the node in a task of its own.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use super::{
     metrics::Metrics,
     node::{Net, Node},
     security::Security,
-    starting::Stage,
+    starting::{Stage, Starting},
 };
 use crate::{Handle, Network, inbox::Inbox, log as events, setup::Setup, shared::Shared};
 use election_core::{
@@ -27,7 +27,12 @@ use election_core::{
         wire::{Encoder, InvalidId, Outbox},
     },
 };
-use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    sync::Arc,
+};
 use thiserror::Error;
 use tracing::Span;
 
@@ -43,7 +48,8 @@ pub enum StartError {
         /// The file.
         path: PathBuf,
     },
-    /// The name of the address to listen at is not found.
+    /// The name of the address to listen at is not found. It may be a moment later: see
+    /// [`Cluster::look_up`].
     #[error(
         "cannot listen at {address}: {source}; correct the name or mend the name service, or `listen` at \
          a number, 0.0.0.0:{port} for instance, which needs none"
@@ -174,14 +180,25 @@ pub(super) async fn assemble<R: Network>(
     Ok((member, host))
 }
 
+/// Looks up the names of the addresses that a node is to listen at.
+pub(super) async fn look_up(listen: Vec<Address>, starting: Starting) -> Result<(), StartError> {
+    let asked = aside("election-start", move || {
+        starting.begins(Stage::Ports);
+        listen.iter().try_for_each(|address| found(address).map(drop))
+    });
+    asked.await.map_err(StartError::Thread)?
+}
+
+fn found(address: &Address) -> Result<Vec<SocketAddr>, StartError> {
+    let (shown, port) = (address.to_string(), address.port);
+    address.look_up().map_err(|source| StartError::Lookup { address: shown, port, source })
+}
+
 /// Opens a port; the name is looked up first.
 fn bind(address: &Address) -> Result<(String, TcpListener), StartError> {
     let shown = address.to_string();
     let failed = |source| StartError::Listen { address: shown.clone(), source };
-    let unknown =
-        |source| StartError::Lookup { address: shown.clone(), port: address.port, source };
-    let found = address.look_up().map_err(unknown)?;
-    let socket = TcpListener::bind(&*found).map_err(failed)?;
+    let socket = TcpListener::bind(&*found(address)?).map_err(failed)?;
     socket.set_nonblocking(true).map_err(failed)?;
     Ok((shown.clone(), socket))
 }

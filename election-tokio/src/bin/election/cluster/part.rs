@@ -11,7 +11,7 @@ use crate::{
     line,
 };
 use election_tokio::{
-    Cluster, ClusterError, Member, Starting,
+    Cluster, ClusterError, Member, StartError, Starting,
     core::{Label, quorum::ConfigError},
     log::chain,
 };
@@ -91,6 +91,11 @@ impl Part {
     /// How far its start has come.
     pub(crate) fn starting(&self) -> Starting {
         self.cluster.starting()
+    }
+
+    /// Whether the names mean something that it listens at.
+    pub(crate) async fn look_up(&self) -> Result<(), StartError> {
+        self.cluster.look_up().await
     }
 
     /// Takes part from now on. Whatever cannot be opened is an error before anybody hears of this

@@ -115,7 +115,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
             if let Some(http) = http {
                 http.starts(part.starting());
             }
-            let joining = Joined::cluster(*part, &mut signals, give_up.in_time(), service);
+            let joining = Joined::cluster(*part, &mut signals, waits, give_up.in_time(), service);
             match without_a_job(joining).await? {
                 Ok(joined) => joined,
                 Err(exit) => return Ok(exit.or_conflict(conflict)),

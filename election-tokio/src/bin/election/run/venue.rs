@@ -13,7 +13,7 @@ use crate::{
     systemd::Service,
 };
 use election_tokio::{
-    BuildError, Handle, Member, PeerReport, Starting, Status, Store as _,
+    BuildError, Handle, Member, PeerReport, StartError, Starting, Status, Store as _,
     core::{
         Epoch, Namespace,
         lease::{ConfigError, Query},
@@ -22,12 +22,15 @@ use election_tokio::{
     log::{chain, promoted},
     now,
 };
-use std::{convert::Infallible, future::pending, time::Duration};
+use std::{cell::Cell, convert::Infallible, future::pending, time::Duration};
 use tokio::time::timeout;
 use tracing::{info, warn};
 
 /// How long a member's start may take before the log says what it is at.
 const SLOW: Duration = Duration::from_secs(2);
+
+/// How long until a name that was not found is looked up again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// An election that this process takes part in.
 pub(super) struct Joined {
@@ -79,22 +82,30 @@ impl Joined {
     }
 
     /// Becomes a member of a cluster. A name server or a disk may hang meanwhile; if a signal or
-    /// `give_up` comes first, returns an exit code.
+    /// `give_up` comes first, returns an exit code. Waits for a name server that does not know yet where
+    /// to listen, as for a database.
     ///
     /// # Errors
     /// If its ballot, a port or its control socket cannot be used.
     pub(super) async fn cluster(
         part: Part,
         signals: &mut Signals,
+        waits: Waits,
         give_up: impl Future<Output = GivenUp>,
         service: &Service,
     ) -> Result<Result<Self, Exit>, Failed> {
-        let starting = part.starting();
+        let (starting, told) = (part.starting(), Cell::new(false));
+        let start = async {
+            if waits != Waits::AtOnce {
+                find_names(&part, service, &told).await;
+            }
+            part.start().await
+        };
         let (member, control) = tokio::select! {
-            started = part.start() => started?,
+            started = start => started?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
             given_up = give_up => return Ok(Err(never_started(given_up, &starting))),
-            never = hangs(&starting, service) => match never {},
+            never = hangs(&starting, service, &told) => match never {},
         };
         let handle = member.handle().clone();
         let name = &handle.registration().namespace;
@@ -301,12 +312,27 @@ fn never_used(given_up: GivenUp, trouble: &Trouble<'_>) -> Exit {
 }
 
 /// Says what takes so long, once.
-async fn hangs(starting: &Starting, service: &Service) -> Infallible {
+async fn hangs(starting: &Starting, service: &Service, told: &Cell<bool>) -> Infallible {
     tokio::time::sleep(SLOW).await;
-    let cause = starting.to_string();
-    warn!(event = "waiting", cause, "this member has not started yet: it is {cause}");
-    service.waits(format!("this member has not started yet: it is {cause}"));
+    has_not_started(&format!("it is {starting}"), service, told);
     pending().await
+}
+
+/// Waits until the names are found that a member listens at.
+async fn find_names(part: &Part, service: &Service, told: &Cell<bool>) {
+    while let Err(error @ StartError::Lookup { .. }) = part.look_up().await {
+        has_not_started(&format!("it {error}"), service, told);
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Says once what a start waits for.
+fn has_not_started(cause: &str, service: &Service, told: &Cell<bool>) {
+    if told.replace(true) {
+        return;
+    }
+    warn!(event = "waiting", cause, "this member has not started yet: {cause}");
+    service.waits(format!("this member has not started yet: {cause}"));
 }
 
 fn never_started(given_up: GivenUp, starting: &Starting) -> Exit {
