@@ -9,6 +9,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::{
     fs::{self, File},
+    io::Write as _,
+    os::{fd::OwnedFd, unix::net::UnixStream},
     path::PathBuf,
     process::Stdio,
 };
@@ -145,6 +147,42 @@ fn a_holder_that_lost_its_lease_exits_like_a_job_that_is_to_stop() {
     second.leads();
     thaw(first.process.pid());
     assert_eq!(first.process.exit(), Some(120));
+}
+
+/// An output that is full, because nobody reads it.
+fn full() -> (UnixStream, Stdio) {
+    let (reader, mut writer) = UnixStream::pair().expect("a pair of sockets");
+    writer.set_nonblocking(true).expect("a socket of our own");
+    while writer.write(&[b'x'; 4096]).is_ok() {}
+    writer.set_nonblocking(false).expect("a socket of our own");
+    (reader, OwnedFd::from(writer).into())
+}
+
+/// Whether a thread of this process waits in a call whose first argument is standard output.
+fn writes(pid: i32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("a living process").flatten();
+    let mut calls =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("syscall")).ok());
+    calls.any(|call| call.split(' ').nth(1) == Some("0x1"))
+}
+
+#[test]
+fn a_holder_whose_output_is_full_ends_all_the_same() {
+    for (ends, code) in [("input", 0), ("signal", 128 + 15), ("loss", 120)] {
+        let world = World::new();
+        let (_reader, output) = full();
+        let mut command = world.election("hold", &LONG);
+        command.stdin(Stdio::piped()).stdout(output).stderr(Stdio::null());
+        let mut holder = Candidate::of(command);
+        eventually("a leader that waits to say so", || writes(holder.pid()).then_some(()));
+        match ends {
+            "input" => drop(holder.stdin()),
+            "signal" => holder.send(Signal::TERM),
+            _ => assert!(world.output(&mut world.election("resign", &[])).status.success()),
+        }
+        assert_eq!(holder.exit(), Some(code), "{ends}");
+        assert_eq!(world.row().live_holder().is_some(), ends == "loss", "{ends}");
+    }
 }
 
 /// Whoever works under it can only see the process end, and needs time to stop.

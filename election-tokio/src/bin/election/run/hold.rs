@@ -9,6 +9,8 @@ use super::{signals::Signals, supervisor::End};
 use crate::exit::{Exit, Failed, print};
 use election_tokio::{Handle, Lease, log::chain};
 use serde_json::json;
+use std::future::pending;
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -23,7 +25,6 @@ pub(super) async fn lead(
     lease: Lease,
     json: bool,
 ) -> Result<End, Failed> {
-    tell(handle, &lease, json)?;
     let exit = tokio::select! {
         biased;
         lost = lease.lost() => {
@@ -42,19 +43,27 @@ pub(super) async fn lead(
         }
         exit = signals.end_waiting() => exit,
         () = input_ended.cancelled() => Exit::OK,
+        why = untold(handle, &lease, json) => return Err(why),
     };
     handle.withdraw();
     Ok(End::Left(exit))
 }
 
-fn tell(handle: &Handle, lease: &Lease, json: bool) -> Result<(), Failed> {
+/// Tells that it leads. Returns only if that fails. Whoever should read it may never do so: a thread
+/// of its own waits for that, and nobody for the thread.
+async fn untold(handle: &Handle, lease: &Lease, json: bool) -> Failed {
     let (name, term) = (&handle.registration().namespace, lease.term());
-    if json {
-        return print(json!({
+    let line = match json {
+        true => json!({
             "name": name.as_str(),
             "leader": term.leader.as_str(),
             "epoch": term.epoch.get(),
-        }));
+        })
+        .to_string(),
+        false => format!("{name}: {} leads under epoch {}", term.leader, term.epoch),
+    };
+    match spawn_blocking(|| print(line)).await {
+        Ok(Err(why)) => why,
+        _ => pending().await,
     }
-    print(format_args!("{name}: {} leads under epoch {}", term.leader, term.epoch))
 }
