@@ -39,6 +39,8 @@ fn urls_that_name_no_database() {
             ("/tmp/e.db", &["no scheme", "sqlite:/tmp/e.db"]),
             ("oracle:e.db", &["oracle", "sqlite"]),
             ("postgres://me:secret@127.0.0.1:no/x", &["--store (postgres:…)", "its port", "65535"]),
+            // As `docker --env-file` leaves it.
+            ("\"postgres://me:secret@h/x\"", &["stands in quotes", "write it without them"]),
             (":memory:", &["in-memory", "file"]),
             ("sqlite::memory:", &["in-memory", "file"]),
             ("sqlite://:memory:", &["in-memory", "file"]),

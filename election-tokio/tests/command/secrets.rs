@@ -207,9 +207,13 @@ fn a_file_holds_one_url() {
         fs::write(&file, text).expect("a file of our own");
         world.bare(&["schema", "--apply", "--store-file", path])
     };
-    for end in ["", "\n", "\r\n", "\n\n"] {
-        let output = world.output(&mut apply(format!("{url}{end}").as_bytes()));
-        assert!(output.status.success() && output.stderr.is_empty(), "{end:?}: {output:?}");
+    // Some editors of Windows put a mark at the beginning.
+    for (begin, end) in [("", ""), ("", "\n"), ("", "\r\n"), ("", "\n\n"), ("\u{feff}", "\r\n")] {
+        let output = world.output(&mut apply(format!("{begin}{url}{end}").as_bytes()));
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{begin:?} {end:?}: {output:?}"
+        );
     }
     let two = format!("{url}\npostgres://me:hunter2@h/x\n");
     for (text, word) in [
@@ -217,6 +221,8 @@ fn a_file_holds_one_url() {
         (b"\n\n", "is empty"),
         (two.as_bytes(), "more than one line"),
         (b"sqlite:\xff\xfe hunter2", "UTF-8"),
+        (b"\"postgres://me:hunter2@h/x\"\n", "stands in quotes; write it without them"),
+        (b"'postgres://me:hunter2@h/x'\n", "stands in quotes; write it without them"),
     ] {
         let said = failed(&world, &mut apply(text));
         assert!(said.contains(word) && said.contains(path), "{said}");

@@ -112,7 +112,8 @@ fn read(path: &Path, what: &str) -> Result<Address, Failed> {
             "this is no text; write a file that holds the database's URL on its only line, in UTF-8",
         );
     };
-    let mut lines = text.lines();
+    // Some editors begin a text with a mark of its encoding.
+    let mut lines = text.strip_prefix('\u{feff}').unwrap_or(&text).lines();
     let url = match (lines.next().map(str::trim), lines.all(|line| line.trim().is_empty())) {
         (None | Some(""), _) => {
             return wrong("the file is empty; write the URL of the database into its first line");
