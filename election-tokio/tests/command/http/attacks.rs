@@ -64,7 +64,9 @@ fn a_client_that_has_said_everything_hears_the_answer() {
     let world = World::new();
     let serve = world.start(world.election("serve", &["--http", "127.77.0.1:0"]));
     let mut stream = connect(super::client::port(&serve)).expect("a port that accepts");
-    stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").expect("a socket of our own");
+    stream
+        .write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .expect("a socket of our own");
     stream.shutdown(Shutdown::Write).expect("a socket of our own");
     let answer = Answer::of(&rest(&mut stream).expect("an answer")).expect("an answer");
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -124,7 +126,9 @@ fn who_stays_is_not_closed_for_those_that_have_gone() {
     let mut stays = connect(port).expect("a port that accepts");
     let asks = |stream: &mut TcpStream| {
         let mut answer = [0; 4096];
-        stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").expect("an open connection");
+        stream
+            .write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .expect("an open connection");
         let count = stream.read(&mut answer).expect("an answer");
         assert!(answer[..count].starts_with(b"HTTP/1.1 200 "), "{count} bytes");
     };
@@ -359,7 +363,7 @@ fn who_asks_and_never_reads_is_answered_until_little_is_unread() {
     leader_until("a leader", port, |it| it["is_leader"] == true);
     let mut stream = connect(port).expect("a port that accepts");
     stream.set_nonblocking(true).expect("a socket of our own");
-    let questions = "GET /metrics HTTP/1.1\r\nHost: one\r\n\r\n".repeat(100);
+    let questions = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
     let mut most = 0;
     let grows = within(Duration::from_secs(3), || {
         let _ = stream.write(questions.as_bytes());
@@ -422,4 +426,52 @@ fn a_probe_waits_for_one_answer_to_each_of_a_crowd_that_asks_without_end() {
         let most = u64::try_from(CROWD * ROUNDS).expect("few");
         assert!(waited[waited.len() / 2] <= most, "{waited:?}");
     });
+}
+
+/// A page of a stranger, whose name leads here (DNS rebinding), may read what this machine's own
+/// programs read. Its browser names it.
+#[test]
+fn a_page_whose_name_leads_to_this_port_reads_nothing() {
+    let world = World::new();
+    let asked = |port: SocketAddr, host: &str| {
+        let request = format!("GET /leader HTTP/1.1\r\n{host}Connection: close\r\n\r\n");
+        let answer = say(port, request.as_bytes()).expect("an answer");
+        Answer::of(&answer).expect("an answer")
+    };
+    let strangers = [
+        "Host: evil.example\r\n",
+        "Host: evil.example:4040\r\n",
+        "Host: localhost.evil.example\r\n",
+        "Host: localhost@evil.example\r\n",
+        "Host: 192.0.2.7\r\n",
+        "Host: localhost\r\nHost: evil.example\r\n",
+        "Host: \r\n",
+        "Host: \u{e9}\r\n",
+    ];
+    let own = [
+        "Host: localhost\r\n",
+        "Host: LOCALHOST:1\r\n",
+        "Host: 127.77.0.1\r\n",
+        "Host: 127.0.0.1:4040\r\n",
+        "Host: [::1]:4040\r\n",
+        "",
+    ];
+    let (_serving, port) = world.serve("one", &[]);
+    leader_until("a leader", port, |it| it["is_leader"] == true);
+    for host in strangers {
+        let answer = asked(port, host);
+        assert_eq!(answer.status, 421, "{host:?}: {answer:?}");
+        assert!(
+            answer.body.contains("--http-exposed") && !answer.body.contains("one"),
+            "{answer:?}"
+        );
+    }
+    for host in own {
+        assert_eq!(asked(port, host).status, 200, "{host:?}");
+    }
+    // A port that others reach is asked by names that nobody here knows.
+    let (_exposed, port) = world.serve("two", &["--http-exposed"]);
+    for host in strangers {
+        assert_ne!(asked(port, host).status, 421, "{host:?}");
+    }
 }

@@ -81,7 +81,8 @@ pub(crate) fn say(address: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 pub(crate) fn try_ask(address: SocketAddr, method: &str, path: &str) -> io::Result<Answer> {
-    let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let request =
+        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let answer = say(address, request.as_bytes())?;
     let strange = || io::Error::other(format!("no answer: {:?}", String::from_utf8_lossy(&answer)));
     Answer::of(&answer).ok_or_else(strange)

@@ -8,35 +8,42 @@ use std::{
 
 /// An address that may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Address(pub(super) SocketAddr);
+pub(crate) struct Address {
+    pub(super) socket: SocketAddr,
+    /// Others may ask, by whatever name leads them here.
+    #[cfg_attr(not(feature = "cli-http"), allow(dead_code))] // nobody can ask
+    pub(super) exposed: bool,
+}
 
 impl Address {
     /// Where `election serve` answers unless told.
-    pub(crate) const USUAL: Self =
-        Self(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), USUAL_PORT));
+    pub(crate) const USUAL: Self = Self {
+        socket: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), USUAL_PORT),
+        exposed: false,
+    };
 
     /// The address in a text; one that other machines reach only if they may.
     ///
     /// # Errors
     /// If it is none, or others would reach it.
     pub(crate) fn of(text: &str, exposed: bool) -> Result<Self, Failed> {
-        let Ok(address) = text.parse::<SocketAddr>() else {
+        let Ok(socket) = text.parse::<SocketAddr>() else {
             return Err(Failed::new(format!("--http {text:?}: {}", remedy(text))));
         };
-        if !exposed && !address.ip().to_canonical().is_loopback() {
-            let port = address.port();
+        if !exposed && !socket.ip().to_canonical().is_loopback() {
+            let port = socket.port();
             return Err(Failed::new(format!(
-                "--http {address}: other machines may reach this address, and whoever does can see \
+                "--http {socket}: other machines may reach this address, and whoever does can see \
                  who leads; add --http-exposed if you mean that, or write 127.0.0.1:{port}"
             )));
         }
-        Ok(Self(address))
+        Ok(Self { socket, exposed })
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.socket.fmt(f)
     }
 }
 
@@ -77,7 +84,7 @@ mod tests {
         for text in
             ["127.0.0.1:4040", "127.1.2.3:1", "[::1]:4040", "127.0.0.1:0", "[::ffff:127.0.0.1]:80"]
         {
-            assert_eq!(Address::of(text, false).expect(text).0.to_string(), text);
+            assert_eq!(Address::of(text, false).expect(text).socket.to_string(), text);
         }
         assert_eq!(Address::of("127.0.0.1:4040", false).expect("an address"), Address::USUAL);
     }
@@ -87,7 +94,7 @@ mod tests {
         for text in ["0.0.0.0:4040", "[::]:4040", "10.0.0.1:4040", "[::ffff:10.0.0.1]:4040"] {
             let said = refused(text, false);
             assert!(said.contains("--http-exposed") && said.contains("127.0.0.1:4040"), "{said}");
-            assert_eq!(Address::of(text, true).expect(text).0.to_string(), text);
+            assert_eq!(Address::of(text, true).expect(text).socket.to_string(), text);
         }
     }
 

@@ -2,9 +2,11 @@
 
 use super::desk::Desk;
 use hyper::{
-    Method, Response, StatusCode,
-    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+    Method, Request, Response, StatusCode,
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue},
+    http::uri::Authority,
 };
+use std::net::IpAddr;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -14,8 +16,16 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The answer; for HEAD the server leaves the body out.
-pub(super) fn answer(desk: &Desk, method: &Method, path: &str) -> Response<String> {
-    let answer: fn(&Desk) -> Response<String> = match path {
+pub(super) fn answer<B>(desk: &Desk, request: &Request<B>) -> Response<String> {
+    let hosts = request.headers().get_all(HOST);
+    if !desk.exposed && !hosts.iter().all(is_own) {
+        let why = "this port answers requests for localhost or a loopback address only: any other name \
+                   may be a web page's that has been led here; ask 127.0.0.1, or start with \
+                   --http-exposed\n";
+        return response(StatusCode::MISDIRECTED_REQUEST, TEXT, why.to_owned());
+    }
+    let method = request.method();
+    let answer: fn(&Desk) -> Response<String> = match request.uri().path() {
         "/leader" => leader,
         "/livez" => livez,
         "/readyz" => readyz,
@@ -32,6 +42,17 @@ pub(super) fn answer(desk: &Desk, method: &Method, path: &str) -> Response<Strin
     let mut refusal = response(StatusCode::METHOD_NOT_ALLOWED, TEXT, why);
     refusal.headers_mut().insert(ALLOW, METHODS);
     refusal
+}
+
+/// Whether a browser that names this host got here by it alone. Of any other name whoever owns it says
+/// where it leads, also to this port, and then its pages may read what is answered (DNS rebinding).
+fn is_own(host: &HeaderValue) -> bool {
+    let host = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+    host.is_some_and(|host| {
+        let ip = host.host().trim_matches(['[', ']']).parse::<IpAddr>();
+        let is_loopback = ip.is_ok_and(|ip| ip.to_canonical().is_loopback());
+        is_loopback || host.host().eq_ignore_ascii_case("localhost")
+    })
 }
 
 /// Who leads. An answer without a leader is a success: this node knows that there is none.

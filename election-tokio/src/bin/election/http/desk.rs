@@ -12,6 +12,8 @@ const STUCK: Duration = Duration::from_secs(10);
 
 /// What the answers are drawn from.
 pub(super) struct Desk {
+    /// Others may ask, by whatever name leads them here.
+    pub(super) exposed: bool,
     metrics: PrometheusHandle,
     /// How far the start as a member has come.
     starting: OnceLock<Starting>,
@@ -42,8 +44,8 @@ pub(super) struct Leader {
 }
 
 impl Desk {
-    pub(super) fn new(metrics: PrometheusHandle) -> Self {
-        Self { metrics, starting: OnceLock::new(), party: OnceLock::new() }
+    pub(super) fn new(metrics: PrometheusHandle, exposed: bool) -> Self {
+        Self { exposed, metrics, starting: OnceLock::new(), party: OnceLock::new() }
     }
 
     pub(super) fn starts(&self, starting: Starting) {

@@ -25,7 +25,7 @@ impl Http {
     /// If the address cannot be used.
     pub(crate) fn open(address: Address) -> Result<Self, Failed> {
         let listener = listen(address)?;
-        let desk = Arc::new(Desk::new(recorder()?));
+        let desk = Arc::new(Desk::new(recorder()?, address.exposed));
         let shown = server::start(listener, desk.clone(), Patience::USUAL)
             .map_err(|error| Failed::of("the HTTP port cannot be served", &error))?;
         info!(event = "http", "answering at http://{shown}/leader");
@@ -45,7 +45,7 @@ impl Http {
 
 /// Listens there.
 fn listen(address: Address) -> Result<TcpListener, Failed> {
-    TcpListener::bind(address.0).map_err(|error| {
+    TcpListener::bind(address.socket).map_err(|error| {
         let remedy = match error.kind() {
             ErrorKind::AddrInUse => "another process listens there; end it, or choose another port",
             ErrorKind::AddrNotAvailable => {

@@ -107,7 +107,7 @@ async fn meet(stream: TcpStream, desk: Arc<Desk>, patience: Patience) {
         async move {
             // However many questions wait on this connection, the others have their turn first.
             yield_now().await;
-            Ok::<_, Infallible>(answer(&desk, request.method(), request.uri().path()))
+            Ok::<_, Infallible>(answer(&desk, &request))
         }
     });
     let connection = http1::Builder::new()

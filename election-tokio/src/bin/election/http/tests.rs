@@ -17,7 +17,7 @@ use std::{
 
 /// A port of this test's own.
 fn started(patience: Patience) -> (SocketAddr, Arc<Desk>) {
-    let desk = Arc::new(Desk::new(PrometheusBuilder::new().build_recorder().handle()));
+    let desk = Arc::new(Desk::new(PrometheusBuilder::new().build_recorder().handle(), false));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     (server::start(listener, desk.clone(), patience).expect("a thread"), desk)
 }
@@ -25,7 +25,7 @@ fn started(patience: Patience) -> (SocketAddr, Arc<Desk>) {
 /// Asks, and returns the whole answer.
 fn ask(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("an open port");
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .expect("a reader");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
@@ -99,7 +99,7 @@ fn no_connection_lasts_for_ever() {
         stream.set_write_timeout(Some(Duration::from_secs(20))).expect("a socket of our own");
         let mut sink = [0; 4096];
         let mut asks = || {
-            stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")?;
+            stream.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
             if reads { stream.read(&mut sink) } else { Ok(1) }
         };
         while matches!(asks(), Ok(1..)) {}
@@ -110,7 +110,7 @@ fn no_connection_lasts_for_ever() {
     let (address, _desk) = started(Patience { head: whole, ..Patience::USUAL });
     let mut stream = TcpStream::connect(address).expect("an open port");
     let began = Instant::now();
-    write!(stream, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").expect("a reader");
+    write!(stream, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a reader");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer, and the end");
     assert!(answer.starts_with("HTTP/1.1 200 ") && began.elapsed() >= whole, "{answer}");
@@ -130,7 +130,7 @@ fn what_is_recorded_and_never_read_takes_no_memory() {
     const RECORDED: u32 = 5_000_000;
     let builder = PrometheusBuilder::new().set_buckets(&[1.0]).expect("a bound");
     let recorder = builder.build_recorder();
-    let desk = Desk::new(recorder.handle());
+    let desk = Desk::new(recorder.handle(), false);
     let before = resident();
     metrics::with_local_recorder(&recorder, || {
         let spans = metrics::histogram!("spans");
