@@ -79,7 +79,7 @@
 //! | notification `resigned` wakes followers | the same on PostgreSQL; polling everywhere | the payload also has `ns`, `incarnation` and `epoch` |
 //! | notification `request_resign` makes the leader resign | column `resign_requested_epoch`, which the renewal returns; the notification only wakes | anybody may notify, and not every database can |
 //! | replaced: step down at once, no resign | [`Loss::Replaced`](crate::Loss::Replaced), `stop_by` is now | |
-//! | resign on shutdown or after a local time-out | only after [`Input::Stopped`]; three tries, then the lease runs out | a lease is never released over running work |
+//! | resign on shutdown or after a local time-out | only after [`Input::Stopped`]; tried until the lease has run out | a lease is never released over running work |
 //! | the resigner becomes a follower | it stays out until another leads or every follower has had its turn to poll | a resignation has to move the leadership |
 //! | ordered `true`/`false` per subscriber | [`Change::Elected`](crate::Change::Elected) and [`Change::Lost`](crate::Change::Lost) alternate | |
 //!

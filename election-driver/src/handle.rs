@@ -187,8 +187,9 @@ impl<R: Runtime> Handle<R> {
     ///   most: candidates that get no notifications notice it when they poll. If no other candidate is
     ///   on the list, it stands again as soon as it has seen that, after about a quarter of a second.
     ///
-    /// The call waits as long as guards are held. Dropping the future does not take the resignation
-    /// back. Without leadership the call only makes this process stay out.
+    /// The call waits as long as guards are held, and while the database is away until the lease has
+    /// run out. Dropping the future does not take the resignation back. Without leadership the call
+    /// only makes this process stay out.
     ///
     /// # Errors
     /// If the elector ends first.
@@ -206,7 +207,8 @@ impl<R: Runtime> Handle<R> {
     }
 
     /// Leaves the election for good: resigns, releases, takes the candidate off the list, and waits
-    /// until the elector has ended. It waits as long as guards are held.
+    /// until the elector has ended. It waits as long as guards are held. While the database is away the
+    /// release is tried until the lease has run out; whoever has less time drops the future.
     pub async fn shutdown(&self) {
         self.withdraw();
         self.watch().until(|status| status.closed).await;

@@ -12,9 +12,6 @@ use super::{
 use crate::{Change, Epoch, Loss, Term, Timestamp};
 use core::time::Duration;
 
-/// How often to try a resignation before leaving it to the end of the lease.
-const RESIGN_TRIES: u32 = 3;
-
 impl Lease {
     /// Takes the outcome of a question.
     pub(super) fn answered(
@@ -200,7 +197,7 @@ impl Lease {
         let change = match self.leadership {
             Leadership::Leading(_) => self.seen_while_leading(own, &row),
             Leadership::Draining { epoch, ref mut release } => {
-                *release &= row.epoch <= epoch;
+                release.take_if(|_| row.epoch > epoch);
                 // What is seen now is no news once this term has been released.
                 self.retire(row.epoch);
                 None
@@ -356,17 +353,19 @@ impl Lease {
         self.timers.set(Timer::Renew, now + wait + slower);
     }
 
+    /// The first repetition follows at once, the others ever more slowly.
     fn resign_failed(&mut self, epoch: Epoch) {
-        let wait = self.random.jitter(self.config.retry_jitter());
-        let now = self.now;
+        let (jitter, longest) = (self.config.retry_jitter(), self.longest_pause());
+        let spread = self.random.jitter(jitter);
         let Some(release) = self.release.as_mut().filter(|release| release.epoch == epoch) else {
             return;
         };
-        release.failures += 1;
-        let tried = release.failures;
-        self.timers.set(Timer::Resign, now + wait);
-        if tried >= RESIGN_TRIES {
-            self.take_release(); // the lease runs out, or the next look finds the term
+        let again = self.now + release.pause + spread;
+        release.pause = (release.pause * 2 + jitter).min(longest);
+        let is_over = again >= release.until;
+        self.timers.set(Timer::Resign, again);
+        if is_over {
+            self.take_release();
         }
     }
 }

@@ -17,7 +17,7 @@ use super::{
     machine::Lease,
     message::{Row, Ticket},
     polls::{Polls, WAKE_SPACING},
-    questions::{BACKOFF_CYCLE, FAREWELL_TRIES},
+    questions::BACKOFF_CYCLE,
     timers::Timer,
     view::{Published, View},
 };
@@ -58,8 +58,6 @@ pub struct Surroundings {
     /// The database's clock may go back. Otherwise, and unless a replica was promoted, no holder is
     /// silent for longer than its lease without the lease having ended.
     pub clock_back: bool,
-    /// The process may be told to leave. Otherwise the number of its last tries does not matter.
-    pub farewell: bool,
 }
 
 impl Lease {
@@ -81,10 +79,17 @@ impl Lease {
             self.seen = Epoch::NONE;
         }
         self.tickets_restart();
-        if let Leadership::Leading(lead) = &mut self.leadership {
-            lead.since = Timestamp::ZERO; // nothing depends on it
-            time.due(&mut lead.trust_until);
-            lead.failures = lead.failures.min(16);
+        match &mut self.leadership {
+            Leadership::Leading(lead) => {
+                lead.since = Timestamp::ZERO; // nothing depends on it
+                time.due(&mut lead.trust_until);
+                lead.failures = lead.failures.min(16);
+            }
+            Leadership::Draining { release: Some(until), .. } => time.due(until),
+            Leadership::Draining { .. } | Leadership::None => {}
+        }
+        if let Some(release) = &mut self.release {
+            time.due(&mut release.until);
         }
         self.kept.take_if(|kept| kept.rest(&self.config, time.now).is_zero());
         if let Some(kept) = &mut self.kept {
@@ -111,7 +116,7 @@ impl Lease {
             time.anchor(&mut flight.asked, ttl);
         }
         self.polls.rebase(&time, ttl);
-        self.polls.forget_failures(&self.config, around);
+        self.polls.forget_failures(&self.config);
         if !around.list {
             self.timers.stop(Timer::Register);
             self.stay_out.has_asked();
@@ -233,15 +238,13 @@ impl Polls {
         }
     }
 
-    /// It only matters whether the next failure is the first, how many more there are before a
-    /// farewell is given up, and where the back-off is in its cycle, unless an interval is never
-    /// longer than its first step.
-    fn forget_failures(&mut self, config: &Config, around: &Surroundings) {
-        let shows = if around.farewell { FAREWELL_TRIES - 1 } else { 1 };
+    /// It only matters whether the next failure is the first, and where the back-off is in its cycle,
+    /// unless an interval is never longer than its first step.
+    fn forget_failures(&mut self, config: &Config) {
         if config.interval <= Duration::from_secs(1) {
-            self.failures = self.failures.min(shows);
+            self.failures = self.failures.min(1);
         }
-        while self.failures > shows + BACKOFF_CYCLE {
+        while self.failures > 1 + BACKOFF_CYCLE {
             self.failures -= BACKOFF_CYCLE;
         }
     }

@@ -152,6 +152,11 @@ impl Config {
         retry_jitter(self.ttl)
     }
 
+    /// The longest wait between two tries of a process that leaves, but for the jitter.
+    pub(crate) fn farewell_pause(&self) -> Duration {
+        self.retry_jitter() * 5
+    }
+
     /// The longest wait before a statement that met a lock is repeated.
     pub(crate) fn lock_jitter(&self) -> Duration {
         self.wake_jitter.max(self.retry_jitter())

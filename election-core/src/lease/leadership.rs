@@ -14,8 +14,9 @@ pub(super) enum Leadership {
     /// It no longer leads, but leader work may still run.
     Draining {
         epoch: Epoch,
-        /// Release the term once work has stopped (it was not replaced).
-        release: bool,
+        /// Release the term once work has stopped, and when its lease ends without that. `None`: it
+        /// was replaced.
+        release: Option<Timestamp>,
     },
 }
 
@@ -87,8 +88,10 @@ impl Kept {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Release {
     pub(super) epoch: Epoch,
-    /// The number of failed tries.
-    pub(super) failures: u32,
+    /// When its lease ends by itself, on this process's clock: until then it is worth a try.
+    pub(super) until: Timestamp,
+    /// How long to wait after the next failure at least.
+    pub(super) pause: Duration,
 }
 
 /// Whether this process keeps out of the race after a resignation.

@@ -168,7 +168,8 @@ impl Lease {
         let gone = reason == Loss::Replaced;
         let stop_by = if gone { self.now } else { trust_until.min(self.now + self.config.grace) };
         self.retire(epoch);
-        self.leadership = Leadership::Draining { epoch, release: !gone };
+        let release = (!gone).then_some(trust_until + self.config.margin);
+        self.leadership = Leadership::Draining { epoch, release };
         self.timers.stop(Timer::Belief);
         self.timers.stop(Timer::Renew);
         self.published = match &successor {
@@ -222,15 +223,21 @@ impl Lease {
         Some(Change::Elected(tenure))
     }
 
-    /// Retires a term of this process that nobody will lead any more, and gives it back: at once, or
-    /// as soon as its lease need not last any longer.
+    /// Retires a term of this process that nobody will lead any more, and gives it back. Its lease was
+    /// granted before now, so it ends within a ttl.
     pub(super) fn vacate(&mut self, epoch: Epoch) {
+        self.give_back(epoch, self.now + self.config.ttl);
+    }
+
+    /// Gives a term back whose lease ends by itself at `until`: at once, or as soon as its lease need
+    /// not last any longer.
+    fn give_back(&mut self, epoch: Epoch, until: Timestamp) {
         self.retire(epoch);
         if self.kept_of(epoch).is_some_and(|(kept, _)| kept.is_cut) {
             return;
         }
         if self.release.as_ref().is_none_or(|release| release.epoch < epoch) {
-            self.release = Some(Release { epoch, failures: 0 });
+            self.release = Some(Release { epoch, until, pause: Duration::ZERO });
             self.timers.set(Timer::Resign, self.now);
         }
     }
@@ -317,6 +324,14 @@ impl Lease {
             }
             Input::Withdraw => {
                 self.withdrawn = true;
+                // What was put off cannot wait any longer.
+                if self.polls.read_back.is_some() {
+                    self.timers.advance(Timer::Poll, self.now);
+                }
+                if let Some(release) = &mut self.release {
+                    release.pause = Duration::ZERO;
+                    self.timers.advance(Timer::Resign, self.now);
+                }
                 if self.flight.as_ref().is_some_and(|flight| flight.kind.gives_way()) {
                     self.take_flight();
                 }
@@ -362,10 +377,9 @@ impl Lease {
             return;
         }
         self.leadership = Leadership::None;
-        if release {
-            self.vacate(epoch);
-        } else {
-            self.timers.advance(Timer::Poll, self.now);
+        match release {
+            Some(until) => self.give_back(epoch, until),
+            None => self.timers.advance(Timer::Poll, self.now),
         }
     }
 

@@ -49,6 +49,9 @@
 //! * **Drain before release.** Belief ends first, then the elector tells leader work to stop, and
 //!   only [`Input::Stopped`] for that epoch permits the release. While the work runs, the lease is
 //!   never released: it runs out. The elector does not campaign meanwhile.
+//! * **A release is tried until its lease has run out** on this process's clock, so that a database
+//!   that is back in time is told. A process that leaves makes short pauses, because it may have little
+//!   time left; until then it looks for a term that it may have won, too.
 //! * **A renewal carries its ordinal.** A renewal that was stuck behind a lock and executes late
 //!   cannot move the expiry back. The elector repeats a renewal with unknown outcome at once.
 //! * **A candidate that resigned stays out** until it sees another leader, or until every follower

@@ -14,8 +14,6 @@ use core::time::Duration;
 
 /// The back-off doubles this many times before it starts over.
 pub(super) const BACKOFF_CYCLE: u32 = 7;
-/// A leaving process looks this often for a term that an attempt with unknown outcome may have won.
-pub(super) const FAREWELL_TRIES: u32 = 3;
 
 impl Lease {
     /// Asks the most urgent question that is due, if there is room for it.
@@ -216,12 +214,10 @@ impl Lease {
         asked + self.config.interval + self.random.jitter(self.config.jitter)
     }
 
-    /// Plans the next look at the row after one that failed.
+    /// Plans the next look at the row after one that failed. A leaving process looks only for a term
+    /// that an attempt with unknown outcome may have won, until the lease of that has run out.
     pub(super) fn plan_poll_after_failure(&mut self, asked: Timestamp, prompt: bool) {
         self.polls.failures = self.polls.failures.saturating_add(1);
-        if self.withdrawn && self.polls.failures >= FAREWELL_TRIES {
-            self.polls.read_back = None;
-        }
         let wait = if prompt && self.polls.failures == 1 {
             self.random.jitter(self.config.lock_jitter())
         } else {
@@ -229,7 +225,15 @@ impl Lease {
             let wait = doubled.min(self.config.interval) * 9 / 10;
             wait + self.random.jitter(wait / 9 * 2)
         };
-        let at = self.now + wait.min(self.config.interval);
+        let at = self.now + wait.min(self.longest_pause());
+        if self.withdrawn {
+            self.polls.read_back.take_if(|attempted| at >= *attempted + self.config.ttl);
+        }
         self.polls.plan(&mut self.timers, asked, at);
+    }
+
+    /// Whoever leaves may not be given much time.
+    pub(super) fn longest_pause(&self) -> Duration {
+        if self.withdrawn { self.config.farewell_pause() } else { self.config.interval }
     }
 }

@@ -16,7 +16,7 @@ const ORIGIN: Timestamp = Timestamp::from_nanos(1 << 50);
 /// Surroundings that contain everything, so that only the past is forgotten.
 fn everything() -> Surroundings {
     let draws = Random::constant(0);
-    Surroundings { draws, list: true, row_loss: true, clock_back: true, farewell: true }
+    Surroundings { draws, list: true, row_loss: true, clock_back: true }
 }
 
 /// Increments every epoch and every incarnation.

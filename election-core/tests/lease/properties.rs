@@ -142,7 +142,8 @@ proptest! {
     }
 
     /// What a leaving process may still do: wait for an attempt, read it back, release what it
-    /// finds, and leave the list; each a few times at most.
+    /// finds, each for a lease at most, and leave the list. It is woken a little late, so that its
+    /// tries can be counted.
     #[test]
     fn who_withdraws_finishes_whatever_the_answers(
         history in histories(),
@@ -150,7 +151,7 @@ proptest! {
     ) {
         let mut life = live(&history, Survives)?;
         let config = life.lease.config().clone();
-        let bound = config.attempt_timeout() * 12 + config.interval() * 3;
+        let bound = config.ttl() * 2 + config.attempt_timeout() * 4 + config.interval() * 3;
         life.step(life.now, Input::Withdraw)?;
         if let Some(epoch) = life.lease.draining() {
             life.step(life.now, Input::Stopped(epoch))?;
@@ -159,7 +160,7 @@ proptest! {
         if began + bound == Timestamp::MAX {
             return Ok(()); // the clock ends first
         }
-        for reply in replies.iter().cycle().take(1_000) {
+        for reply in replies.iter().cycle().take(4_000) {
             if life.lease.is_finished() {
                 break;
             }
@@ -169,7 +170,7 @@ proptest! {
                 // A release that is answered with new wins must go on: each win is a lease that
                 // nobody would hold.
                 Some(Input::Event(Event::Answer { result: Ok(Answer::Won { .. }), .. })) | None => {
-                    let wake = life.wake_at.unwrap_or(life.now);
+                    let wake = life.wake_at.unwrap_or(life.now).max(life.now + config.ttl() / 200);
                     life.step(wake, Input::Tick)?;
                 }
                 Some(answer) => life.step(life.now, answer)?,

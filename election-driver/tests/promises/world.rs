@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub(crate) renewal: Renewal,
     /// How questions about the list of candidates fail.
     pub(crate) list_fails: Option<Failure>,
+    /// How releases fail.
+    pub(crate) release_fails: Option<Failure>,
     /// No question is answered.
     pub(crate) hangs: bool,
     /// Whether the timing was told before anything was asked.
@@ -117,6 +119,9 @@ impl Store for World {
                 Renewal::Fails(kind) => return Err(StoreError::new(kind, "as the test says")),
             },
             Query::Resign { .. } => {
+                if let Some(kind) = state.release_fails {
+                    return Err(StoreError::new(kind, "as the test says"));
+                }
                 state.released = true;
                 Answer::Released
             }

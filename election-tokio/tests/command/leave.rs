@@ -42,6 +42,47 @@ fn who_cannot_reach_the_database_leaves_within_seconds() {
     }
 }
 
+/// A server that is restarted refuses everybody for a moment.
+#[test]
+fn a_server_that_is_back_in_time_gets_the_release() {
+    for kind in [Kind::Postgres, Kind::MariaDb] {
+        let world = World::new();
+        let mut server = Server::start(kind);
+        let options = [&LONG[..], &["--leave-timeout", "60s"]].concat();
+        let mut leader = world.start(world.run_on(&server.url(), &options, "code=5"));
+        let job = world.start_after(0);
+        server.kill();
+        leader.send(Signal::TERM);
+        leader.says("the job has ended");
+        let left = within(Duration::from_millis(500), || !leader.is_running());
+        assert!(!left, "{}", leader.messages());
+        server.restart();
+        assert_eq!(leader.exit(), Some(5));
+        leader.says("leadership given up");
+        // Not after the ttl: a test does not wait for a minute.
+        let _second = world.start(world.run_on(&server.url(), &LONG, ""));
+        world.start_after(job.epoch);
+        world.assert_exclusive();
+    }
+}
+
+#[test]
+fn a_server_that_stays_away_is_tried_for_the_time_to_leave() {
+    let world = World::new();
+    let mut server = Server::start(Kind::Postgres);
+    let options = [&LONG[..], &["--leave-timeout", "1s"]].concat();
+    let mut leader = world.start(world.run_on(&server.url(), &options, "code=5"));
+    world.start_after(0);
+    server.kill();
+    let told = Instant::now();
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(5));
+    assert!(told.elapsed() >= Duration::from_secs(1), "{:?}", told.elapsed());
+    leader.says("the database did not answer within 1s");
+    leader.says("nothing listens there");
+    leader.says("leaving the lease to its ttl; others can lead in 1m at most");
+}
+
 /// The time to leave begins when nothing of the job is left.
 #[test]
 fn a_job_that_uses_its_grace_is_not_cut_short_by_it() {

@@ -62,3 +62,96 @@ fn who_was_replaced_looks_again_as_soon_as_its_work_has_stopped() {
     hand.input(Input::Stopped(epoch(7)));
     assert!(matches!(hand.query(), Query::Attempt { .. }));
 }
+
+/// Answers every question as a database that refuses each connection, until this time or the end.
+/// Returns when a release was tried.
+fn refused_until(hand: &mut Hand, until: u64) -> Vec<u64> {
+    let mut tries = Vec::new();
+    while hand.now < until && hand.lease.unreleased().is_some() {
+        match hand.asked {
+            Some((_, Query::Resign { .. })) => {
+                tries.push(hand.now);
+                hand.fail(Failure::Transient);
+            }
+            Some(_) => drop(hand.fail(Failure::Transient)),
+            None => hand.run_to(hand.next_wake()),
+        }
+    }
+    tries
+}
+
+#[test]
+fn a_release_is_tried_until_its_lease_has_run_out() {
+    let mut hand = Hand::leading(); // until 16,000
+    hand.input(Input::Withdraw);
+    hand.input(Input::Stopped(epoch(7)));
+    let tries = refused_until(&mut hand, 60_000);
+    let gaps: Vec<_> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps[0] <= 51, "the second try follows at once: {gaps:?}");
+    assert!(gaps.iter().all(|gap| *gap <= 302), "no time to waste: {gaps:?}");
+    assert!(gaps[4..].iter().all(|gap| *gap >= 250), "it spins: {gaps:?}");
+    assert!((15_600..16_000).contains(tries.last().unwrap()), "the last at {:?}", tries.last());
+}
+
+/// Who stays has time; who leaves meanwhile has none any more.
+#[test]
+fn a_release_of_who_stays_slows_down_until_it_leaves() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    let tries = refused_until(&mut hand, 8_000);
+    assert!((6..10).contains(&tries.len()), "{tries:?}");
+    hand.input(Input::Withdraw);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+    let more = refused_until(&mut hand, 10_000);
+    assert!((5..14).contains(&more.len()), "{more:?}");
+}
+
+#[test]
+fn a_database_that_is_back_gets_the_release_of_who_leaves() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Withdraw);
+    hand.input(Input::Stopped(epoch(7)));
+    refused_until(&mut hand, 9_000);
+    if hand.asked.is_none() {
+        hand.run_until_asked(9_302);
+    }
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+    hand.answer(Answer::Released);
+    assert_eq!(hand.query(), &Query::Unregister);
+}
+
+#[test]
+fn a_release_whose_lease_has_run_out_is_tried_once() {
+    let mut hand = Hand::leading();
+    hand.run_to(20_000); // belief ended at 12,500; the work has overrun its hard stop
+    hand.input(Input::Withdraw);
+    hand.asked = None;
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(refused_until(&mut hand, 60_000), [20_000]);
+}
+
+#[test]
+fn who_leaves_looks_for_a_win_until_its_lease_would_have_run_out() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.fail(Failure::Ambiguous); // the attempt asked at 1,000 may have won
+    for _ in 0..3 {
+        hand.run_until_asked(60_000);
+        hand.fail(Failure::Transient);
+    }
+    let withdrawn = hand.now;
+    assert!(hand.next_wake() > withdrawn + 2_000, "the next look is far away");
+    hand.input(Input::Withdraw);
+    let mut looks = Vec::new();
+    while let Some((_, Query::Observe)) = hand.asked {
+        looks.push(hand.now);
+        hand.fail(Failure::Transient);
+        if !hand.lease.is_finished() {
+            hand.run_until_asked(60_000);
+        }
+    }
+    assert_eq!(looks[0], withdrawn, "it looks at once");
+    assert!(looks.windows(2).all(|pair| pair[1] - pair[0] <= 302), "{looks:?}");
+    assert!((15_600..16_000).contains(looks.last().unwrap()), "the last at {:?}", looks.last());
+    assert!(hand.lease.is_finished());
+}

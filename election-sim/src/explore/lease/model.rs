@@ -90,7 +90,6 @@ impl Lease {
                 list: false,
                 row_loss: false,
                 clock_back: scope.often.back > 0 || !scope.clock_step().is_zero(),
-                farewell: scope.often.withdrawals > 0,
             },
             cast: Cast::new(scope.nodes),
             steps: steps.collect(),
