@@ -74,11 +74,13 @@ use std::sync::{
 /// # Settings
 ///
 /// On its own connection the store sets what its statements rely on, whatever the server's defaults
-/// or its `init_connect` say, and then checks with the server: `autocommit` and
-/// `foreign_key_checks` on, `completion_type` `NO_CHAIN`, and a few more. On a connection of the
-/// caller's it only checks, with each call: [`on`](SqlStore::on) and a fence refuse a session whose
-/// settings would make the statements ineffective, or whose clock stands still (`SET timestamp`). `tx_read_only` (`transaction_read_only`) is respected: where it
-/// is on, nobody leads, and errors say so.
+/// or its `init_connect` say, and then checks with the server: no transaction is open (one that
+/// `init_connect` has begun is rolled back), `autocommit` and `foreign_key_checks` are on,
+/// `completion_type` is `NO_CHAIN`, and a few more. On a connection of the caller's it only checks,
+/// with each call: [`on`](SqlStore::on) and a fence refuse a session whose settings would make the
+/// statements ineffective, or whose clock stands still (`SET timestamp`). MariaDB also tells of a
+/// transaction that sqlx knows nothing of: [`on`](SqlStore::on) refuses it. `tx_read_only`
+/// (`transaction_read_only`) is respected: where it is on, nobody leads, and errors say so.
 ///
 /// # Galera
 ///

@@ -44,8 +44,8 @@ use election_core::{
 ///
 /// MySQL and MariaDB sessions can have settings under which none of this holds; such sessions are
 /// refused. With `foreign_key_checks` off, nothing would wait for a fence. With `autocommit` off,
-/// or a `completion_type` other than `NO_CHAIN`, a call outside a sqlx transaction would never be
-/// committed.
+/// or a `completion_type` other than `NO_CHAIN`, or (MariaDB tells) inside a transaction that sqlx has
+/// not begun, a call outside a sqlx transaction would never be committed.
 ///
 /// A database can end a transaction of which sqlx believes that it is open: MySQL and MariaDB after
 /// a deadlock, or before a statement that commits by itself (`CREATE TABLE`); SQLite when the disk is

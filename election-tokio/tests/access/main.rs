@@ -11,6 +11,7 @@ mod readonly;
 mod refused;
 mod rights;
 mod schemas;
+mod sessions;
 mod support;
 mod transport;
 
@@ -65,4 +66,6 @@ async fn mariadb() {
     patiently("reader", rights::a_reader_on_mariadb_can_cost_the_lease(&server)).await;
     patiently("read only", readonly::a_server_that_is_read_only(&server)).await;
     patiently("forgetful", readonly::a_server_that_forgets_is_warned_of(&server)).await;
+    patiently("begun", sessions::what_begins_in_a_transaction_is_committed(&server)).await;
+    patiently("unknown", sessions::a_transaction_that_sqlx_does_not_know_is_refused(&server)).await;
 }

@@ -11,6 +11,10 @@ use sqlx::{AssertSqlSafe, Executor as _, MySqlConnection};
 use std::time::Duration;
 use uuid::Uuid;
 
+/// Ends the transaction that `init_connect` may have begun, and what it has set for the next one:
+/// otherwise nothing that follows would ever be committed. Whatever `completion_type` says.
+const AFRESH: &str = "ROLLBACK AND NO CHAIN NO RELEASE";
+
 /// The settings that every statement of the elector's relies on, whatever the server's defaults or
 /// its `init_connect` say: each statement commits by itself, respects foreign keys, and neither
 /// loses rows nor alters values on the way.
@@ -85,7 +89,8 @@ pub(super) async fn begin(
     let locks = format!("SET SESSION {}", locks(wait));
     // `init_connect` may have changed the setting, for some users and not for others.
     let stay = database.map(|database| format!("USE `{}`", database.replace('`', "``")));
-    for setting in [SESSION.into(), ISOLATION.into(), locks].into_iter().chain(stay) {
+    let settings = [AFRESH.into(), SESSION.into(), ISOLATION.into(), locks];
+    for setting in settings.into_iter().chain(stay) {
         let set = connection.execute(AssertSqlSafe(setting)).await;
         set.map_err(|error| explain(error, Failure::Transient))?;
         progress.heard();

@@ -26,7 +26,8 @@ pub(super) struct Settings {
 
 const SETTINGS: &str = "SELECT @@SESSION.autocommit = 1 AS autocommit, \
                         @@SESSION.completion_type = 'NO_CHAIN' AS no_chain, \
-                        @@SESSION.foreign_key_checks = 1 AS foreign_keys";
+                        @@SESSION.foreign_key_checks = 1 AS foreign_keys \
+                        /*M!, @@SESSION.in_transaction = 1 AS in_transaction */";
 /// What follows M! is a comment to MySQL.
 const CLUSTER: &str = "/*M!, @@GLOBAL.wsrep_provider NOT IN ('', 'none') AS clustered, \
                        @@SESSION.wsrep_on = 1 AS replicates */";
@@ -44,10 +45,7 @@ impl Settings {
 
     /// Those of a caller's session, with what else can be wrong there.
     pub(super) async fn of_callers(connection: &mut MySqlConnection) -> Result<Self, StoreError> {
-        let asked = format!(
-            "{SETTINGS}, {CLOCK} AS clock, {LAG} AS lag \
-             /*M!, @@SESSION.in_transaction = 1 AS in_transaction */"
-        );
+        let asked = format!("{SETTINGS}, {CLOCK} AS clock, {LAG} AS lag");
         Self::told(connection, &asked).await
     }
 
@@ -129,6 +127,14 @@ impl Settings {
 
     /// Where every statement has to be a transaction of its own.
     pub(super) fn fit_for_statements(&self) -> Result<(), &'static str> {
+        if self.in_transaction == Some(true) {
+            return Err(
+                "a transaction is open in this session that sqlx knows nothing of (begun by the \
+                 server's init_connect, or by hand), so what is done here would only be committed \
+                 with it; end it, and begin one with sqlx (`Connection::begin`, `Pool::begin`) if \
+                 one is meant",
+            );
+        }
         if !self.autocommit {
             return Err(
                 "autocommit is off in this session and no transaction is open, so nothing would \
