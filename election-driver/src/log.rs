@@ -13,6 +13,7 @@
 //! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
 //! | `lasts` | info | work has stopped, and the lease lasts for its least time; others may lead after it | `epoch`, `reason`, `lasts_ms` |
+//! | `in_vain` | warn | this process was elected twice in a row and could not lead; told once until it leads | `epoch`, `cause` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
 //! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
 //! | `following` | info | another process leads; in a quorum once more when its address is known | `leader`, `epoch`, and `address` if it is known |
@@ -60,6 +61,7 @@
 //! locks that others hold, since these are usual among candidates.
 
 mod chain;
+mod vain;
 
 pub use chain::chain;
 
@@ -74,6 +76,7 @@ use election_core::{
 };
 use std::time::Duration;
 use tracing::{Span, debug, info, warn};
+use vain::Vain;
 
 /// Outages have a target of their own, for readers who want nothing else.
 const OUTAGE: &str = "election_driver::outage";
@@ -149,6 +152,8 @@ pub(crate) struct Log {
     unreleased: Option<Epoch>,
     /// The last epoch that the database confirmed as released.
     released: Option<Epoch>,
+    /// Wins that could not be led by.
+    vain: Vain,
     /// Outages of the leader row.
     row: Outage,
     /// Outages of the list of candidates.
@@ -189,6 +194,7 @@ impl Log {
             ended: None,
             unreleased: None,
             released: None,
+            vain: Vain::default(),
             row: Outage::new(hiccup, ttl),
             list: Outage::new(config.interval(), ttl),
             cause: String::new(),
@@ -223,6 +229,9 @@ impl Log {
 
     fn changed(&mut self, now: Timestamp, change: &Change) {
         let mut cost = false;
+        if let Change::Elected(_) = change {
+            self.vain.ends();
+        }
         if let Change::Lost { term, reason, .. } = change {
             self.ended = Some((term.epoch, *reason));
             cost = *reason == Loss::Expired && self.row.is_ongoing();
@@ -239,6 +248,9 @@ impl Log {
         let kept = kept.filter(|(kept, _)| *kept == epoch).map(|(_, rest)| rest);
         let released = self.released == Some(epoch);
         let reason = self.ended.filter(|(ended, _)| *ended == epoch).map(|(_, reason)| reason);
+        if reason.is_none() {
+            self.vain.given_back(epoch);
+        }
         let epoch = epoch.get();
         match (reason, kept) {
             // The lease has run out, or another process has taken over.
@@ -269,6 +281,13 @@ impl Log {
         self.reached = true;
         if let (Query::Resign { epoch }, Answer::Released) = (query, answer) {
             self.released = Some(*epoch);
+        }
+        if let (
+            Query::Attempt { seen, .. } | Query::TakeOver { seen, .. },
+            Answer::Won { epoch, .. },
+        ) = (query, answer)
+        {
+            self.vain.won(*epoch, *seen);
         }
         if *query == Query::Unregister {
             return; // it leaves, and is no longer on the list

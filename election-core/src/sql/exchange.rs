@@ -2,6 +2,10 @@
 //!
 //! Most queries are one statement. Where a dialect cannot tell a loser in that statement who holds
 //! the lease, a second statement does. The first attempt in a namespace also makes the row.
+//!
+//! On MySQL, what a statement has written travels in the insert id of the OK packet. A trigger on the
+//! table that runs statements of its own empties that id. Then the row is read: nobody else can have
+//! changed it in a way that matters, since this process holds it.
 
 use super::{
     statements::{Call, Columns, RowError, Statements, bind, decode_row, query_value},
@@ -21,6 +25,8 @@ pub struct Exchange<'a> {
     seeded: bool,
     /// The same for the row of the server's history.
     seeded_server: bool,
+    /// The query's own statement has changed the row, and its outcome does not say how.
+    untold: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +66,7 @@ impl Statements {
             stage,
             seeded: false,
             seeded_server: false,
+            untold: false,
         }
     }
 }
@@ -106,7 +113,7 @@ impl<'a> Exchange<'a> {
             (Stage::Act, Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. }) => {
                 self.attempted(outcome, *ttl)
             }
-            (Stage::Act, Query::Renew { ttl, .. }) => renewed(outcome, *ttl).map(Progress::Done),
+            (Stage::Act, Query::Renew { ttl, .. }) => self.renewed(outcome, *ttl),
             (Stage::Act, Query::Resign { .. }) => Ok(Progress::Done(Answer::Released)),
             (Stage::Act, Query::Others) => {
                 Ok(Progress::Done(Answer::Others(outcome.row.is_some())))
@@ -137,8 +144,30 @@ impl<'a> Exchange<'a> {
             let epoch = crate::Epoch::new(outcome.last_insert_id);
             return Ok(Progress::Done(Answer::Won { epoch, remaining: ttl }));
         }
+        self.untold = outcome.affected == 1;
         self.stage = Stage::Read;
         Ok(Progress::More)
+    }
+
+    /// Where the dialect returns a row, the row tells; MySQL counts the row and says in the insert id
+    /// whether a resignation was requested (1) or not (2).
+    fn renewed(&mut self, outcome: &Outcome, ttl: Duration) -> Result<Progress, RowError> {
+        if let Some(row) = &outcome.row {
+            let columns = Columns(row);
+            let (remaining, requested) = (columns.span(0)?, columns.integer(1)? == 1);
+            return Ok(Progress::Done(Answer::Renewed { remaining, resign_requested: requested }));
+        }
+        Ok(match (outcome.affected, outcome.last_insert_id) {
+            (0, _) => Progress::Done(Answer::Gone),
+            (_, 0) => {
+                self.untold = true;
+                self.stage = Stage::Read;
+                Progress::More
+            }
+            (_, told) => {
+                Progress::Done(Answer::Renewed { remaining: ttl, resign_requested: told == 1 })
+            }
+        })
     }
 
     /// Nobody has attempted behind this history of the server yet, so no attempt could win: record
@@ -155,7 +184,7 @@ impl<'a> Exchange<'a> {
 
     fn read(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {
         if let Some(row) = &outcome.row {
-            return Ok(Progress::Done(Answer::Seen(decode_row(row)?)));
+            return Ok(Progress::Done(self.written(decode_row(row)?)));
         }
         let takes = matches!(self.query, Query::Attempt { .. });
         if takes && self.statements.seed.is_some() && !self.seeded {
@@ -165,18 +194,75 @@ impl<'a> Exchange<'a> {
         }
         Ok(Progress::Done(Answer::Seen(Row::vacant())))
     }
+
+    /// What the row says of the query's own statement, if nothing else does.
+    fn written(&self, row: Row) -> Answer {
+        let own =
+            row.live_holder().is_some_and(|holder| holder.candidate == self.registration.candidate);
+        let (epoch, remaining, resign_requested) = (row.epoch, row.remaining, row.resign_requested);
+        match self.query {
+            _ if !self.untold => Answer::Seen(row),
+            Query::Renew { epoch: renewed, .. } if own && epoch == *renewed => {
+                Answer::Renewed { remaining, resign_requested }
+            }
+            Query::Renew { .. } => Answer::Gone,
+            _ if own => Answer::Won { epoch, remaining },
+            _ => Answer::Seen(row),
+        }
+    }
 }
 
-/// Decodes a renewal. Where the dialect returns a row, the row tells; MySQL counts the row and says
-/// in the insert id whether a resignation was requested (1) or not (2).
-fn renewed(outcome: &Outcome, ttl: Duration) -> Result<Answer, RowError> {
-    if let Some(row) = &outcome.row {
-        let columns = Columns(row);
-        let remaining = columns.span(0)?;
-        return Ok(Answer::Renewed { remaining, resign_requested: columns.integer(1)? == 1 });
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Candidate, Epoch, Incarnation, Namespace, NodeId,
+        sql::{Dialect, Tables, Value},
+    };
+    use alloc::vec;
+    use uuid::Uuid;
+
+    const TTL: Duration = Duration::from_secs(15);
+    const EPOCH: Epoch = Epoch::new(7);
+    const UNTOLD: Outcome = Outcome { row: None, affected: 1, last_insert_id: 0 };
+
+    fn me() -> Registration {
+        let (id, incarnation) = (NodeId::new("me").unwrap(), Incarnation::new(Uuid::nil()));
+        let candidate = Candidate { id, incarnation };
+        Registration { namespace: Namespace::default(), candidate, label: None }
     }
-    Ok(match outcome.affected {
-        0 => Answer::Gone,
-        _ => Answer::Renewed { remaining: ttl, resign_requested: outcome.last_insert_id == 1 },
-    })
+
+    /// What a query on MySQL yields whose statement changes the row behind a trigger, if the row then
+    /// names this holder and epoch, with 14 s left and a request to resign.
+    fn behind_a_trigger(query: &Query, holder: &str, epoch: i64) -> Answer {
+        let statements = Statements::new(Dialect::MySql, &Tables::default());
+        let me = me();
+        let mut exchange = statements.begin(&me, query);
+        assert_eq!(exchange.advance(&UNTOLD).unwrap(), Progress::More);
+        assert!(exchange.call().sql.starts_with("SELECT"), "{:?}", exchange.call());
+        let incarnation = Value::Text("00000000-0000-0000-0000-000000000000".into());
+        let holder = Value::Text(alloc::string::String::from(holder).into());
+        let numbers = [14_000, 15_000, 0, 1, 0].map(Value::Integer);
+        let mut row = vec![Value::Integer(epoch), holder, incarnation, Value::Null];
+        row.extend(numbers);
+        match exchange.advance(&Outcome { row: Some(row), ..Outcome::default() }).unwrap() {
+            Progress::Done(answer) => answer,
+            Progress::More => panic!("the row says it"),
+        }
+    }
+
+    #[test]
+    fn what_a_trigger_hides_is_read() {
+        let left = Duration::from_secs(14);
+        let attempt = Query::Attempt { seen: Epoch::NONE, ttl: TTL, clock_step: Duration::ZERO };
+        let won = Answer::Won { epoch: EPOCH, remaining: left };
+        assert_eq!(behind_a_trigger(&attempt, "me", 7), won);
+        assert!(matches!(behind_a_trigger(&attempt, "another", 7), Answer::Seen(_)));
+        let clock_step = Duration::ZERO;
+        let renew = Query::Renew { epoch: EPOCH, ordinal: 1, ttl: TTL, clock_step, leads: true };
+        let renewed = Answer::Renewed { remaining: left, resign_requested: true };
+        assert_eq!(behind_a_trigger(&renew, "me", 7), renewed);
+        assert_eq!(behind_a_trigger(&renew, "me", 8), Answer::Gone);
+        assert_eq!(behind_a_trigger(&renew, "another", 7), Answer::Gone);
+    }
 }

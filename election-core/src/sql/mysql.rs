@@ -1,7 +1,8 @@
 //! MySQL and MariaDB.
 //!
 //! MySQL and MariaDB share no UPDATE that returns rows, so the new epoch and the request to resign
-//! travel in the OK packet's insert id, and a loser reads the row. The clock is `UTC_TIMESTAMP(6)`,
+//! travel in the OK packet's insert id, and a loser reads the row; so does whoever finds that id emptied
+//! by a trigger. The clock is `UTC_TIMESTAMP(6)`,
 //! which does not depend on the session's time zone. Names are VARBINARY: under a text collation
 //! `billing` equals `Billing `, and one id renews another's lease. `SET` is evaluated from left to
 //! right, so `epoch` comes first and `renewals` last.

@@ -179,6 +179,10 @@ impl Statements {
 
     /// The epoch that [`ask_leader`](Self::ask_leader) has asked to resign; none if nobody leads.
     ///
+    /// [`Epoch::NONE`] says that somebody was asked and that a trigger on the table hides whom (MySQL).
+    /// [`read`](Self::read) the row then: its epoch was asked if it says
+    /// [`resign_requested`](Row::resign_requested).
+    ///
     /// # Errors
     /// If the row was not written by this library.
     pub fn decode_asked(&self, outcome: &Outcome) -> Result<Option<Epoch>, RowError> {

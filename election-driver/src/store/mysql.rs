@@ -82,6 +82,12 @@ use std::sync::{
 /// transaction that sqlx knows nothing of: [`on`](SqlStore::on) refuses it. `tx_read_only`
 /// (`transaction_read_only`) is respected: where it is on, nobody leads, and errors say so.
 ///
+/// # Triggers
+///
+/// A trigger on `election_leader` hides what a statement has written from its client. The store then
+/// reads the row, so each renewal costs two statements. See the guide's page
+/// [`tables`](crate::guide::tables).
+///
 /// # Galera
 ///
 /// On a cluster of MariaDB servers (`wsrep_provider`) set

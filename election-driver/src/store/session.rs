@@ -135,7 +135,17 @@ impl<C: Client> Session<'_, C> {
         namespace: &Namespace,
     ) -> Result<Option<Epoch>, StoreError> {
         let outcome = self.run(&self.statements.ask_leader(namespace)).await?;
-        self.statements.decode_asked(&outcome).map_err(not_ours)
+        let asked = self.statements.decode_asked(&outcome).map_err(not_ours)?;
+        if asked != Some(Epoch::NONE) {
+            return Ok(asked);
+        }
+        let row = self.leader(namespace).await?;
+        if row.resign_requested {
+            return Ok(Some(row.epoch));
+        }
+        let context = "the leader was asked to resign, and another leads already; ask again if that \
+                       one is meant, too";
+        Err(StoreError::new(Failure::Conflict, context))
     }
 
     /// Whether the open transaction on this connection is fenced for this term now.

@@ -14,6 +14,7 @@ mod schemas;
 mod sessions;
 mod support;
 mod transport;
+mod triggers;
 
 use election_driver::conformance::{Kind, Server};
 use support::{OnMariaDb, OnPostgres, patiently};
@@ -68,4 +69,7 @@ async fn mariadb() {
     patiently("forgetful", readonly::a_server_that_forgets_is_warned_of(&server)).await;
     patiently("begun", sessions::what_begins_in_a_transaction_is_committed(&server)).await;
     patiently("unknown", sessions::a_transaction_that_sqlx_does_not_know_is_refused(&server)).await;
+    patiently("triggers", triggers::elections_go_on(&server)).await;
+    patiently("asked", triggers::whoever_was_asked_is_named(&server)).await;
+    patiently("changed", triggers::one_that_changes_epochs_is_warned_of(&server)).await;
 }

@@ -1,0 +1,49 @@
+//! Wins that this process could not lead by. One happens when an answer is late. If they follow each
+//! other, nobody leads, and only an operator can mend that.
+
+use election_core::Epoch;
+use tracing::warn;
+
+/// The wins in a row that were given back without having been led.
+#[derive(Default)]
+pub(super) struct Vain {
+    /// The last win that the database has reported, and the highest epoch known when it was asked for.
+    won: Option<(Epoch, Epoch)>,
+    times: u32,
+}
+
+impl Vain {
+    pub(super) fn won(&mut self, epoch: Epoch, seen: Epoch) {
+        self.won = Some((epoch, seen));
+    }
+
+    /// This process leads.
+    pub(super) fn ends(&mut self) {
+        self.times = 0;
+    }
+
+    /// A term was given back that this process has never led. Says so the second time.
+    pub(super) fn given_back(&mut self, epoch: Epoch) {
+        self.times = self.times.saturating_add(1);
+        if self.times != 2 {
+            return;
+        }
+        let cause = match self.won.filter(|(won, _)| *won == epoch) {
+            Some((_, seen)) if epoch <= seen => format!(
+                "epoch {epoch} is not above {seen}, which is known here; a trigger on the leader's table \
+                 changes what is written, or another program writes there"
+            ),
+            Some(_) => "the answers come too late to lead by, or this process is not fit to lead; the \
+                        database is too slow for this ttl"
+                .to_owned(),
+            None => "the row names this process, which knows of no win; a trigger on the leader's table \
+                     hides what is written, or a copy of this process runs elsewhere"
+                .to_owned(),
+        };
+        let epoch = epoch.get();
+        warn!(
+            event = "in_vain",
+            epoch, cause, "elected again and again, and given back each time: {cause}"
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! Triggers of an administrator on the leader's table of MariaDB, where they hide from a client what
+//! its statement has written.
+
+use crate::support::{
+    On, OnMariaDb, assert_says, command, elector, registration_in, take_part, url_of,
+};
+use election_driver::{
+    conformance::Server,
+    core::{Change, Loss, Namespace, lease::Candidacy},
+};
+
+/// Whatever a trigger does besides, an election goes on as without it.
+pub(crate) async fn elections_go_on(server: &Server) {
+    OnMariaDb::create_database(server, "audited");
+    let url = url_of(&server.url(), "audited");
+    let mut store = OnMariaDb::store(&url);
+    OnMariaDb::ensure_schema(&mut store).await.unwrap();
+    let table = "CREATE TABLE audit (id INT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT)";
+    server.administer("audited", table);
+    for (time, body) in [
+        ("AFTER", "INSERT INTO audit (epoch) VALUES (NEW.epoch)"),
+        ("AFTER", "SET @a = LAST_INSERT_ID(1)"),
+        ("BEFORE", "SET @a = 1"),
+    ] {
+        let trigger = format!("CREATE OR REPLACE TRIGGER t {time} UPDATE ON election_leader");
+        server.administer("audited", &format!("{trigger} FOR EACH ROW {body}"));
+        take_part::<OnMariaDb>(&mut store).await.unwrap();
+
+        let handle = elector::<OnMariaDb>(OnMariaDb::store(&url), "audited");
+        let mut changes = handle.changes();
+        let epoch = handle.elected().await.unwrap().epoch();
+        let output = command(&url, &["resign", "--name", "e"]).await;
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_says(body, &said, &[&format!("epoch {epoch}")]);
+        let lost = loop {
+            match changes.next().await.unwrap().unwrap() {
+                Change::Lost { term, reason, .. } => break (term.epoch, reason),
+                _ => {}
+            }
+        };
+        assert_eq!(lost, (epoch, Loss::ResignRequested), "{body}");
+        handle.shutdown().await;
+        server.administer("audited", "DROP TRIGGER t");
+    }
+}
+
+/// Every epoch is 5: no win is above what this process knows.
+pub(crate) async fn one_that_changes_epochs_is_warned_of(server: &Server) {
+    OnMariaDb::create_database(server, "changed");
+    let url = url_of(&server.url(), "changed");
+    OnMariaDb::ensure_schema(&mut OnMariaDb::store(&url)).await.unwrap();
+    let trigger =
+        "CREATE TRIGGER t BEFORE UPDATE ON election_leader FOR EACH ROW SET NEW.epoch = 5";
+    server.administer("changed", trigger);
+    let arguments = ["run", "--ttl", "1s", "--min-epoch", "10", "--wait", "2s", "--", "true"];
+    let output = command(&url, &arguments).await;
+    assert_eq!(output.status.code(), Some(124), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_says("run", &said, &["in_vain", "epoch 5 is not above 9", "trigger"]);
+    assert_eq!(said.matches("in_vain").count(), 1, "{said}");
+}
+
+pub(crate) async fn whoever_was_asked_is_named(server: &Server) {
+    OnMariaDb::create_database(server, "asked");
+    let url = url_of(&server.url(), "asked");
+    let mut store = OnMariaDb::store(&url);
+    OnMariaDb::ensure_schema(&mut store).await.unwrap();
+    server.administer(
+        "asked",
+        "CREATE TRIGGER t AFTER UPDATE ON election_leader FOR EACH ROW SET @a = 1",
+    );
+    let namespace = Namespace::new("asked").unwrap();
+    assert_eq!(store.request_resign_of_leader(&namespace).await.unwrap(), None, "nobody leads");
+    let mut me = Candidacy::new(registration_in(&namespace));
+    let won = store.elect(&mut me).await.unwrap();
+    assert_eq!(store.request_resign_of_leader(&namespace).await.unwrap(), Some(won.epoch));
+    assert!(store.elect(&mut me).await.unwrap().resign_requested);
+}
