@@ -242,7 +242,7 @@ mod facade {
             End::Answered(Answer::Renewed { .. }) => "renewed",
             End::Answered(Answer::Gone) => "gone",
             End::Answered(Answer::Released) => "released",
-            End::Answered(Answer::Listed) => "listed",
+            End::Answered(Answer::Listed | Answer::Unswept) => "listed",
             End::Answered(Answer::Others(_)) => "listing",
             End::Failed(Failure::Transient) => "transient",
             End::Failed(Failure::Conflict) => "conflict",

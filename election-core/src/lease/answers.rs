@@ -78,7 +78,8 @@ impl Lease {
                 self.cut_down(flight.epoch);
                 None
             }
-            (Kind::Register, Answer::Listed) => {
+            (Kind::Register, answer @ (Answer::Listed | Answer::Unswept)) => {
+                self.sweep.listed(answer == Answer::Unswept);
                 self.register_next(flight.asked);
                 None
             }
@@ -324,7 +325,10 @@ impl Lease {
                     self.plan_poll_after_failure(flight.asked, unknown);
                 }
             }
-            Kind::Register => self.register_next(flight.asked),
+            Kind::Register => {
+                self.sweep.failed(failure);
+                self.register_next(flight.asked);
+            }
             Kind::Unregister => self.listed = false,
             // Until it is known, there may be others on the list.
             Kind::Others if failure == Failure::Fatal => {}

@@ -276,6 +276,7 @@ impl Round<'_> {
             Answer::Seen(_)
             | Answer::Gone
             | Answer::Listed
+            | Answer::Unswept
             | Answer::Released
             | Answer::Others(_) => {
                 self.races += u32::from(answer != Answer::Listed);

@@ -6,6 +6,7 @@ use super::{
     leadership::{Kept, Lead, Leadership, Release, StayOut},
     message::{Action, Event, Failure},
     polls::Polls,
+    sweep::Sweep,
     timers::{Timer, Timers},
     view::{Published, View},
 };
@@ -42,6 +43,7 @@ pub struct Lease {
     pub(super) polls: Polls,
     /// Whether this process may be on the list of candidates.
     pub(super) listed: bool,
+    pub(super) sweep: Sweep,
     pub(super) timers: Timers,
     pub(super) tickets: u64,
 }
@@ -71,6 +73,7 @@ impl Lease {
             flight: None,
             polls: Polls::default(),
             listed: false,
+            sweep: Sweep::Due,
             timers: Timers::new(),
             tickets: 0,
             config,

@@ -99,11 +99,13 @@ pub enum Query {
         /// The epoch of the term; no other term is touched.
         epoch: Epoch,
     },
-    /// Put this process on the list of candidates, or keep it there. Answers [`Answer::Listed`].
+    /// Put this process on the list of candidates, or keep it there. Answers [`Answer::Listed`], or
+    /// [`Answer::Unswept`].
     Register {
         /// How long the process stays on the list without another call.
         ttl: Duration,
-        /// Set in the first call of this life: also remove candidates that left long ago.
+        /// Also remove candidates that left long ago, a limited number of them. Set in the first call
+        /// of this life, and until the answer to such a call is [`Answer::Listed`].
         sweep: bool,
     },
     /// Take this process off the list. Answers [`Answer::Listed`].
@@ -137,6 +139,8 @@ pub enum Answer {
     Released,
     /// The list of candidates now is as the query asked.
     Listed,
+    /// The same, and there may be more candidates that left long ago than one sweep removes.
+    Unswept,
     /// Whether anybody else is on the list of candidates.
     Others(bool),
 }

@@ -104,6 +104,7 @@ mod message;
 mod polls;
 mod questions;
 mod server;
+mod sweep;
 mod timers;
 mod view;
 

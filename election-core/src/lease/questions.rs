@@ -7,6 +7,7 @@ use super::{
     machine::Lease,
     message::{Action, Query, Ticket},
     polls::WAKE_SPACING,
+    sweep::Sweep,
     timers::{Brings, Timer},
 };
 use crate::{Epoch, Timestamp, time::whole_millis};
@@ -108,8 +109,8 @@ impl Lease {
             }
             Kind::Poll(poll) => self.poll_query(poll),
             Kind::Register => {
-                let sweep = !core::mem::replace(&mut self.listed, true);
-                Query::Register { ttl, sweep }
+                self.listed = true;
+                Query::Register { ttl, sweep: self.sweep == Sweep::Due }
             }
             Kind::Unregister => Query::Unregister,
             Kind::Others => {

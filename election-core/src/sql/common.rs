@@ -1,7 +1,12 @@
 //! Statements with the same text in more than one dialect.
 
-pub(super) const SWEEP: &str =
-    "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000";
+/// How many entries one sweep removes at most: a fraction of a lease, whatever has piled up.
+pub(super) const SWEPT: u64 = 1000;
+
+/// MySQL has a LIMIT for this.
+pub(super) const SWEEP: &str = "DELETE FROM {candidate} \
+     WHERE (ns, candidate_id, incarnation) IN (SELECT ns, candidate_id, incarnation \
+     FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT 1000)";
 
 pub(super) const UNREGISTER: &str = "DELETE FROM {candidate} \
      WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}";

@@ -8,6 +8,7 @@
 //! changed it in a way that matters, since this process holds it.
 
 use super::{
+    common::SWEPT,
     statements::{Call, Columns, RowError, Statements, bind, decode_row, query_value},
     value::Outcome,
 };
@@ -109,6 +110,7 @@ impl<'a> Exchange<'a> {
                 self.stage = Stage::Act;
                 Ok(Progress::More)
             }
+            (Stage::Sweep, _) if outcome.affected >= SWEPT => Ok(Progress::Done(Answer::Unswept)),
             (Stage::Sweep, _) => Ok(Progress::Done(Answer::Listed)),
             (Stage::Act, Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. }) => {
                 self.attempted(outcome, *ttl)

@@ -61,7 +61,7 @@ pub(super) const TEMPLATES: Templates = Templates {
                VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
                ON DUPLICATE KEY UPDATE label = VALUES(label), \
                last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)",
-    sweep: common::SWEEP,
+    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT 1000",
     unregister: common::UNREGISTER,
     others: common::OTHERS,
     list: common::LIST,

@@ -105,7 +105,7 @@ pub(super) fn reply(answer: &Result<Answer, Failure>) -> String {
         Ok(Answer::Renewed { .. }) => "renewed".into(),
         Ok(Answer::Gone) => "gone".into(),
         Ok(Answer::Released) => "released".into(),
-        Ok(Answer::Listed) => "listed".into(),
+        Ok(Answer::Listed | Answer::Unswept) => "listed".into(),
         Ok(Answer::Others(others)) => if *others { "some" } else { "none" }.into(),
         Err(Failure::Transient) => "failed, not executed".into(),
         Err(Failure::Conflict) => "failed, locked".into(),

@@ -12,6 +12,7 @@ mod refused;
 mod rights;
 mod schemas;
 mod sessions;
+mod stale;
 mod support;
 mod transport;
 mod triggers;
@@ -43,6 +44,7 @@ async fn postgres() {
     patiently("dropped", ill::tables_that_were_dropped_are_missed::<OnPostgres>(&server)).await;
     patiently("servers", ill::a_dropped_table_of_servers_is_made_again(&server)).await;
     patiently("short", ill::what_is_short_on_postgres(&server)).await;
+    patiently("stale", stale::old_entries_go_in_bites::<OnPostgres>(&server)).await;
     patiently("standby", readonly::a_standby_only_reads_until_it_is_promoted(&server)).await;
 }
 
@@ -72,4 +74,10 @@ async fn mariadb() {
     patiently("triggers", triggers::elections_go_on(&server)).await;
     patiently("asked", triggers::whoever_was_asked_is_named(&server)).await;
     patiently("changed", triggers::one_that_changes_epochs_is_warned_of(&server)).await;
+    patiently("stale", stale::old_entries_go_in_bites::<OnMariaDb>(&server)).await;
+}
+
+#[tokio::test]
+async fn sqlite() {
+    patiently("stale", stale::old_entries_go_in_bites_in_a_file()).await;
 }

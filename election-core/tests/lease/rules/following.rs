@@ -241,28 +241,39 @@ fn without_a_wake_jitter_a_holder_is_taken_over_from_when_it_has_been_silent_for
     assert_eq!(hand.now, 1_000 + 15_000 + 150 + 1);
 }
 
-#[test]
-fn the_first_entry_on_the_list_clears_away_old_ones() {
+/// Whether the registrations of a new process sweep, if these are answered in turn.
+fn sweeps(answers: &[Result<Answer, Failure>]) -> Vec<bool> {
     let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);
     let mut sweeps = Vec::new();
     let mut now = at(1_000);
     let mut input = Input::Tick;
-    while sweeps.len() < 2 {
+    loop {
         let step = lease.step(now, input);
         let Some(Action::Query { ticket, query, .. }) = step.action else {
             (now, input) = (step.wake_at.unwrap(), Input::Tick);
             continue;
         };
-        let answer = match query {
+        let result = match query {
             Query::Register { sweep, .. } => {
                 sweeps.push(sweep);
-                Answer::Listed
+                let Some(answer) = answers.get(sweeps.len() - 1) else { return sweeps };
+                answer.clone()
             }
-            _ => Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)),
+            _ => Ok(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0))),
         };
-        input = Input::Event(Event::Answer { ticket, result: Ok(answer) });
+        input = Input::Event(Event::Answer { ticket, result });
     }
-    assert_eq!(sweeps, [true, false]);
+}
+
+#[test]
+fn registrations_sweep_until_nothing_is_left_to_sweep() {
+    let (listed, unswept) = (|| Ok(Answer::Listed), || Ok(Answer::Unswept));
+    assert_eq!(sweeps(&[listed(), listed()]), [true, false, false]);
+    assert_eq!(sweeps(&[unswept(), unswept(), listed()]), [true, true, true, false]);
+    // The sweep may be what has failed, and the entry itself must not suffer from that.
+    let failed = [unswept(), Err(Failure::Ambiguous), listed(), listed()];
+    assert_eq!(sweeps(&failed), [true, true, false, true, false]);
+    assert_eq!(sweeps(&[Err(Failure::Fatal), listed()]), [true, false, false], "a missing right");
 }
 
 #[test]

@@ -199,6 +199,7 @@ fn rename_answer(answer: &mut Answer, names: &mut impl Names) {
         | Answer::Gone
         | Answer::Released
         | Answer::Listed
+        | Answer::Unswept
         | Answer::Others(_) => {}
     }
 }
