@@ -100,6 +100,13 @@ impl<R: Runtime> Handle<R> {
         self.shared().status().0
     }
 
+    /// Has the elector look soon at who leads, and not only when it is its turn: for a process that is
+    /// about to give up waiting, where the database tells nobody of a resignation (MySQL). A leader
+    /// looks, too. A node of a quorum hears from the others without it.
+    pub fn look(&self) {
+        self.shared().setup.inbox.wake();
+    }
+
     /// How long ago the elector should have taken a step that it has not taken; zero while it runs
     /// as it should, and once it has ended ([`Status::closed`]).
     ///

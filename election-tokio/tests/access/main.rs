@@ -16,6 +16,7 @@ mod stale;
 mod support;
 mod transport;
 mod triggers;
+mod waiting;
 
 use election_driver::conformance::{Kind, Server};
 use support::{OnMariaDb, OnPostgres, patiently};
@@ -75,6 +76,8 @@ async fn mariadb() {
     patiently("asked", triggers::whoever_was_asked_is_named(&server)).await;
     patiently("changed", triggers::one_that_changes_epochs_is_warned_of(&server)).await;
     patiently("stale", stale::old_entries_go_in_bites::<OnMariaDb>(&server)).await;
+    patiently("last look", waiting::a_release_before_the_end_is_seen(&server)).await;
+    patiently("long lease", waiting::a_lease_of_ten_years_is_named(&server)).await;
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ use election_tokio::{
     core::{Epoch, lease::Failure},
 };
 use rustix::process::{Signal, set_parent_process_death_signal};
-use std::{ffi::OsString, future::pending, sync::Arc, time::Duration};
+use std::{ffi::OsString, future::pending, pin::pin, sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
@@ -212,7 +212,17 @@ struct GiveUp {
     input_ended: CancellationToken,
 }
 
+/// How long before the end of a wait the last look is: enough for two statements.
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
 impl GiveUp {
+    /// Shortly before the time is over. The database may have told nobody that it is free.
+    async fn last_look(&self) {
+        let Some(until) = self.until else { return pending().await };
+        let left = until.saturating_duration_since(Instant::now());
+        tokio::time::sleep(left - LAST_LOOK.min(left / 4)).await;
+    }
+
     async fn in_time(&self) -> GivenUp {
         let late = async {
             match self.until {
@@ -299,12 +309,18 @@ impl Elector<'_> {
         let mut watch = handle.watch();
         let cannot_be_used = |error: &StoreError| Failed::of("the database cannot be used", error);
         let (began, tries) = (Instant::now(), give_up.waits == Waits::AtOnce);
+        let mut last_look = pin!(give_up.last_look());
+        let mut looked = false;
         loop {
             tokio::select! {
                 lease = handle.elected() => {
                     return lease.map(Ok).map_err(|error| Failed::of("the elector", &error));
                 }
                 exit = self.signals.end_waiting() => return Ok(Err(exit)),
+                () = &mut last_look, if !looked => {
+                    looked = true;
+                    handle.look();
+                }
                 given_up = give_up.in_time() => {
                     return Ok(Err(not_elected(given_up, &handle.status(), self.held)));
                 }

@@ -6,7 +6,10 @@
 
 use crate::{exit::Failed, settings::Place, systemd::Service};
 use election_tokio::log::chain;
-use election_tokio::{StoreError, core::lease::Failure};
+use election_tokio::{
+    StoreError,
+    core::lease::{Failure, Row},
+};
 use std::{
     future::Future,
     pin::pin,
@@ -135,7 +138,7 @@ impl GivenUp {
 }
 
 /// Waits for the database, creates the tables unless another process is to do so, and checks that
-/// they exist. A slow database is nothing to speak of before it has failed or has taken a `ttl`.
+/// they exist. Returns the leader's row. A slow database is nothing to speak of before it has failed or has taken a `ttl`.
 ///
 /// # Errors
 /// If somebody has to fix something first, or if it would have to wait and must not.
@@ -145,7 +148,7 @@ pub(super) async fn prepare(
     waits: Waits,
     ttl: Duration,
     trouble: &Trouble<'_>,
-) -> Result<(), Failed> {
+) -> Result<Row, Failed> {
     let (began, mut pause, patience) = (Instant::now(), PAUSE, ttl.min(PATIENCE));
     let shown = place.store.place();
     let at_once = waits == Waits::AtOnce;
@@ -163,9 +166,9 @@ pub(super) async fn prepare(
             }
         };
         match outcome {
-            Ok(()) => {
+            Ok(row) => {
                 trouble.is_over();
-                return Ok(());
+                return Ok(row);
             }
             Err(error) => {
                 // The lock usually belongs to a process that starts at the same moment.
@@ -188,20 +191,21 @@ pub(super) async fn prepare(
 
 /// Reads first, to detect a database that does not answer. One that answers may take the time it
 /// needs to create the tables.
-async fn attempt(place: &mut Place, no_schema: bool) -> Result<(), StoreError> {
+async fn attempt(place: &mut Place, no_schema: bool) -> Result<Row, StoreError> {
     let shown = place.store.place();
     let looked = within(ANSWER, &shown, place.store.leader(&place.namespace)).await;
     match looked {
         Err(error) if no_schema || error.kind != Failure::Fatal => return Err(error),
-        Ok(_) if no_schema => return Ok(()),
+        Ok(row) if no_schema => return Ok(row),
         _ => {}
     }
-    match within(MAKING, &shown, place.store.ensure_schema()).await {
+    let made = within(MAKING, &shown, place.store.ensure_schema()).await;
+    match (made, looked) {
         // Another process writes. Either no table was missing, or that process created it.
-        Err(error) if error.kind == Failure::Conflict && looked.is_ok() => Ok(()),
-        Err(error) => Err(error),
-        Ok(_) if looked.is_ok() => Ok(()),
-        Ok(_) => within(ANSWER, &shown, place.store.leader(&place.namespace)).await.map(|_| ()),
+        (Err(error), Ok(row)) if error.kind == Failure::Conflict => Ok(row),
+        (Err(error), _) => Err(error),
+        (Ok(_), Ok(row)) => Ok(row),
+        (Ok(_), Err(_)) => within(ANSWER, &shown, place.store.leader(&place.namespace)).await,
     }
 }
 

@@ -16,7 +16,7 @@ use election_tokio::{
     BuildError, Handle, Member, PeerReport, StartError, Starting, Status, Store as _,
     core::{
         Epoch, Namespace,
-        lease::{ConfigError, Query},
+        lease::{ConfigError, Query, Row},
         quorum::Hindrance,
     },
     log::{chain, promoted},
@@ -68,11 +68,12 @@ impl Joined {
         place.store.prepare(election.config());
         let (ttl, grace) = (election.config().ttl(), election.config().grace());
         let trouble = Trouble::told_to(service);
-        tokio::select! {
+        let row = tokio::select! {
             prepared = prepare(&mut place, no_schema, waits, ttl, &trouble) => prepared?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
             given_up = give_up => return Ok(Err(never_used(given_up, &trouble))),
-        }
+        };
+        warn_of_a_long_lease(&row, election.config().clock_step());
         let keeps = !election.config().at_least_for().is_zero();
         // The clone is not connected.
         let keeper = keeps.then(|| Box::new(place.store.clone()));
@@ -289,6 +290,21 @@ fn warn_of_itself(name: &Namespace, place: &str, remedy: &str) {
              that name: on the same {place} it would wait for its own end; {remedy}"
         );
     }
+}
+
+/// If the database's clock was ahead once, a lease that was written then looks as if it ran for as long.
+fn warn_of_a_long_lease(row: &Row, clock_step: Duration) {
+    let is_long = row.remaining > row.ttl.saturating_add(clock_step);
+    let Some(holder) = row.live_holder().filter(|_| is_long) else { return };
+    let whole = |time: Duration| humantime::format_duration(Duration::from_secs(time.as_secs()));
+    let (leader, ttl, left) = (&holder.candidate.id, whole(row.ttl), whole(row.remaining));
+    warn!(
+        event = "warning",
+        "the lease of {leader} runs for {left} more, although it asked for {ttl}: the database's clock was \
+         ahead when it was written, or {leader} allows for steps of that clock (--clock-step); if it \
+         stays silent, a process that waits for longer than {ttl} takes over: --wait with more time, \
+         not --try"
+    );
 }
 
 fn never_used(given_up: GivenUp, trouble: &Trouble<'_>) -> Exit {
