@@ -8,6 +8,7 @@ use election_driver::{
     conformance::Server,
     core::{Change, Loss, Namespace, lease::Candidacy},
 };
+use std::time::Duration;
 
 /// Whatever a trigger does besides, an election goes on as without it.
 pub(crate) async fn elections_go_on(server: &Server) {
@@ -29,6 +30,9 @@ pub(crate) async fn elections_go_on(server: &Server) {
         let handle = elector::<OnMariaDb>(OnMariaDb::store(&url), "audited");
         let mut changes = handle.changes();
         let epoch = handle.elected().await.unwrap().epoch();
+        while OnMariaDb::list(&mut store, &Namespace::new("e").unwrap()).await.unwrap() == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         let output = command(&url, &["resign", "--name", "e"]).await;
         assert!(output.status.success(), "{output:?}");
         let said = String::from_utf8_lossy(&output.stdout);
