@@ -55,8 +55,8 @@ impl Driver {
         let span = log::span(&shared.setup.registration);
         span.in_scope(|| store.prepare(&config));
         let closes = CloseOnDrop(shared.clone());
-        let log = SharedLog(Arc::new(Mutex::new(Log::new(&config))));
         let candidate = shared.setup.registration.candidate.clone();
+        let log = SharedLog(Arc::new(Mutex::new(Log::new(&config, candidate.clone()))));
         let mut lease = Lease::new(config.clone(), candidate, 0);
         let elector = async move {
             let runtime = shared.setup.runtime.clone();

@@ -28,6 +28,7 @@
 //! | `listed` | info | the entry is renewed again | `lasts_ms`, `failures` |
 //! | `deaf` | warn | the database answers, but its notifications do not arrive; a handover takes longer | `cause` |
 //! | `hears` | info | notifications arrive again | |
+//! | `twin` | warn | another process takes part under this node's name; told once | `incarnation` of the other |
 //! | `warning` | warn | anything else that may need attention, the timing for instance | |
 //! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
 //!
@@ -61,6 +62,7 @@
 //! locks that others hold, since these are usual among candidates.
 
 mod chain;
+mod twin;
 mod vain;
 
 pub use chain::chain;
@@ -71,11 +73,12 @@ use crate::{
     outage::{Gravity, HumanDuration, News, Outage, Word},
 };
 use election_core::{
-    Change, Epoch, Loss, Protocol as _, Timestamp,
+    Candidate, Change, Epoch, Loss, Protocol as _, Timestamp,
     lease::{Answer, Config, Failure, Lease, Query, Registration},
 };
 use std::time::Duration;
 use tracing::{Span, debug, info, warn};
+use twin::Twin;
 use vain::Vain;
 
 /// Outages have a target of their own, for readers who want nothing else.
@@ -142,6 +145,9 @@ pub(crate) fn changed(change: &Change, cause: Option<&str>) {
 
 /// What the log remembers so that it says each thing once.
 pub(crate) struct Log {
+    /// This process.
+    own: Candidate,
+    twin: Twin,
     /// The time from the question to the end of belief, for a renewal that succeeds.
     trust: Duration,
     /// When belief ends, while this process leads.
@@ -185,10 +191,12 @@ struct Deafness {
 const DEAF: Duration = Duration::from_secs(10);
 
 impl Log {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config, own: Candidate) -> Self {
         let ttl = config.ttl();
         let hiccup = (config.attempt_timeout() / 2).max((ttl / 2).min(Duration::from_secs(1)));
         Self {
+            own,
+            twin: Twin::default(),
             trust: ttl.saturating_sub(config.margin() + config.grace()),
             until: None,
             ended: None,
@@ -279,6 +287,7 @@ impl Log {
     /// The database has answered.
     pub(crate) fn answered(&mut self, now: Timestamp, query: &Query, answer: &Answer) {
         self.reached = true;
+        self.twin.look(&self.own, answer);
         if let (Query::Resign { epoch }, Answer::Released) = (query, answer) {
             self.released = Some(*epoch);
         }

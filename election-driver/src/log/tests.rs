@@ -12,7 +12,7 @@ use tracing::Level;
 /// What a course of events leaves in the log, at the default ttl of 15 seconds.
 fn told(course: impl FnOnce(&mut Log)) -> Vec<String> {
     let config = Config::builder().build().expect("the default timing");
-    capture::told(|| course(&mut Log::new(&config)))
+    capture::told(|| course(&mut Log::new(&config, life(0))))
 }
 
 fn at(seconds: u64) -> Timestamp {
@@ -22,6 +22,12 @@ fn at(seconds: u64) -> Timestamp {
 fn fails(log: &mut Log, seconds: u64, query: &Query, kind: Failure) {
     let error = StoreError::new(kind, "it does not work");
     log.failed(at(seconds), at(seconds), query, &error);
+}
+
+/// This process is the life 0.
+fn life(number: u128) -> Candidate {
+    let incarnation = Incarnation::new(uuid::Uuid::from_u128(number));
+    Candidate { id: NodeId::new("own").expect("a name"), incarnation }
 }
 
 fn seen(held: bool) -> Answer {
@@ -188,4 +194,27 @@ fn an_outage_that_costs_leadership_begins_before_it_is_over() {
         log.answered(at(2), &Query::Observe, &seen(false));
     });
     assert_eq!(none, ["lost"]);
+}
+
+#[test]
+fn only_a_namesake_that_lives_is_a_twin() {
+    let led_by = |number: u128, epoch: u64, renewals: u64| {
+        let holder = Some(Holder { candidate: life(number), label: None });
+        let (epoch, remaining) = (Epoch::new(epoch), Duration::from_secs(9));
+        Answer::Seen(Row { epoch, holder, remaining, renewals, ..Row::vacant() })
+    };
+    for (rows, lives) in [
+        // A life before this one, which nobody renews, and then this one.
+        (&[led_by(1, 5, 3), led_by(1, 5, 3), led_by(0, 6, 0), led_by(0, 6, 1)][..], false),
+        (&[led_by(1, 5, 3), led_by(1, 5, 4), led_by(1, 5, 5)], true),
+        (&[led_by(1, 5, 3), led_by(0, 6, 9), led_by(1, 7, 0), led_by(1, 7, 1)], true),
+        (&[led_by(1, 5, 3), led_by(2, 6, 0)], true),
+    ] {
+        let names = told(|log| {
+            let looks = rows.iter().zip(1..);
+            looks.for_each(|(row, seconds)| log.answered(at(seconds), &Query::Observe, row));
+        });
+        let expected: &[&str] = if lives { &["twin"] } else { &[] };
+        assert_eq!(names, expected, "{rows:?}");
+    }
 }

@@ -1,6 +1,9 @@
-//! A second process under a member's id, which nobody connects to.
+//! A second process under a member's id, or under a candidate's name.
 
-use super::members::{IDS, Members};
+use super::{
+    members::{IDS, Members},
+    world::World,
+};
 use std::net::SocketAddr;
 
 #[test]
@@ -20,4 +23,15 @@ fn a_second_process_that_nobody_reaches_is_told_of_by_those_it_greets() {
     }
     let told = all[twice].messages();
     assert!(!told.contains("event=twin"), "it is the one that is meant: {told}");
+}
+
+#[test]
+fn a_second_process_of_one_name_at_a_database_names_the_first() {
+    let world = World::new();
+    let options = ["--ttl", "2s", "--interval", "200ms"];
+    let _first = world.candidate("same", &options, "");
+    world.start_after(0);
+    let second = world.candidate("same", &options, "");
+    second.says("event=twin");
+    second.says("another process takes part as same, under incarnation");
 }

@@ -1,0 +1,46 @@
+//! Another process of this node's name.
+//!
+//! The row of a former life of this process looks the same at first. But nobody renews that, or wins
+//! again under its name.
+
+use election_core::{
+    Candidate, Epoch, Incarnation,
+    lease::{Answer, Row},
+};
+use tracing::warn;
+
+/// What the row said when it last named another life of this node.
+#[derive(Default)]
+pub(super) struct Twin {
+    seen: Option<(Incarnation, Epoch, u64)>,
+    told: bool,
+}
+
+impl Twin {
+    /// Says once that such a process is alive.
+    pub(super) fn look(&mut self, own: &Candidate, answer: &Answer) {
+        let Answer::Seen(row) = answer else { return };
+        let Some(other) = life(own, row) else { return };
+        let seen = (other, row.epoch, row.renewals);
+        let lives = self.seen.replace(seen).is_some_and(|before| before != seen);
+        if lives && !self.told {
+            self.told = true;
+            let node = &own.id;
+            warn!(
+                event = "twin",
+                incarnation = %other,
+                "another process takes part as {node}, under incarnation {other}; this one is \
+                 {}; nobody can tell the two apart by their name; give each process a name of its own \
+                 (`--node`, `Builder::node`)",
+                own.incarnation
+            );
+        }
+    }
+}
+
+/// The other life of this node that leads.
+fn life(own: &Candidate, row: &Row) -> Option<Incarnation> {
+    let holder = &row.live_holder()?.candidate;
+    let is_other = holder.id == own.id && holder.incarnation != own.incarnation;
+    is_other.then_some(holder.incarnation)
+}
