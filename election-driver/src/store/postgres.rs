@@ -32,7 +32,7 @@ use errors::{CANCELLED, DENIED, EXISTS, LOCKED, MISSING, NO_COLUMN, READS, TWICE
 use listen::listen;
 use options::OwnIdle;
 use room::Room;
-use session::{Backend, Idles, MAKING};
+use session::{Backend, Idles, MAKING, Name};
 use sqlx::{
     Connection as _, Executor as _, PgConnection, Row as _, SqlSafeStr as _, TypeInfo as _,
     ValueRef as _,
@@ -109,8 +109,12 @@ use std::{
 /// * nobody listens, since LISTEN would stay behind in another client's session: a graceful
 ///   handover waits for the next poll, a third of the ttl unless set otherwise.
 ///
-/// pgbouncer 1.21 and later with `max_prepared_statements` above zero also works without that
-/// setting, but there, too, no notification arrives.
+/// A pooler that was not declared, and that is told to drop the options of a session
+/// (`ignore_startup_parameters = extra_float_digits, options`), works if it gives each client a
+/// session (`pool_mode = session`), or keeps prepared statements (pgbouncer 1.21 and later with
+/// `max_prepared_statements` above zero). The store sees that such a session is not its own: it
+/// leaves nothing there, never ends it, and does not listen; when an abandoned session ends, the
+/// pooler decides.
 ///
 /// # CockroachDB and YugabyteDB
 ///
@@ -149,6 +153,8 @@ pub struct PgServer {
     flavor: Flavor,
     /// Whether a test runs another server's statements on PostgreSQL.
     pretends: bool,
+    /// The name of its sessions.
+    name: Name,
     /// How long the user lets a session be idle.
     idle: OwnIdle,
     timeouts: Timeouts,
@@ -163,7 +169,7 @@ pub struct PgServer {
 impl Client for PgServer {
     type Connection = PgConnection;
     type Identity = ();
-    /// None behind a pooler, where the session changes.
+    /// None behind a pooler, where the session changes, or may.
     type Session = Option<Backend>;
 
     const DIALECT: Dialect = Dialect::Postgres;
@@ -342,7 +348,7 @@ impl Client for PgServer {
         if self.flavor.is_cluster() {
             return Ok(()); // its options last
         }
-        session::open(connection, self.timeouts, idle).await.map_err(fail)
+        session::open(connection, self.timeouts, idle, &self.name).await.map_err(fail)
     }
 
     async fn clear(&self, connection: &mut PgConnection) {

@@ -30,6 +30,16 @@ async fn postgres() {
     patiently("not ours", refused::tables_that_are_not_ours(&server)).await;
     patiently("pooler", pooler::elections_work_by_polling(&server)).await;
     patiently("pooler unsaid", pooler::one_that_was_not_mentioned_is_named(&server)).await;
+    for (mode, parameter) in [
+        ("session", "?statement-cache-capacity=0"),
+        ("session", ""),
+        ("transaction", "?statement-cache-capacity=0"),
+        ("transaction", ""),
+    ] {
+        let dropping =
+            pooler::one_that_drops_options_has_no_sessions_of_ours(&server, mode, parameter);
+        patiently(&format!("a pooler that drops options: {mode}, {parameter}"), dropping).await;
+    }
     patiently("transport", transport::what_the_environment_says(&server)).await;
     patiently("names", schemas::any_name_will_do::<OnPostgres>(&server)).await;
     patiently("paths", schemas::a_search_path_leads_nobody_astray(&server)).await;

@@ -172,7 +172,7 @@ fn who(number: u128) -> Candidacy {
 
 /// Behind a pooler that changes sessions, too.
 pub(crate) async fn a_schema_behind_a_pooler(server: &Server) {
-    let pooler = tokio::task::block_in_place(|| Pooler::start(server, 2, false));
+    let pooler = tokio::task::block_in_place(|| Pooler::start(server, 2, "transaction", ""));
     OnPostgres::create_schema(server, "election", "Pooled Ops");
     let url = format!("{}?statement-cache-capacity=0", pooler.url());
     let store = PgStore::connect(&url).unwrap();

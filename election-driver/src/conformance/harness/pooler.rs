@@ -1,4 +1,4 @@
-//! A throw-away pgbouncer that hands out a connection for each transaction.
+//! A throw-away pgbouncer.
 
 use super::{
     launch::{as_postgres, found, give_to_postgres},
@@ -22,25 +22,25 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts a pooler with `size` connections to the database `election`. A lenient one lets
-    /// clients in that ask for settings which it cannot keep.
+    /// Starts a pooler with `size` connections to the database `election`, each of which a client has
+    /// for as long as `mode` says (`transaction`, `session`). It lets clients in that ask for the
+    /// settings named in `ignored`, and does not make them.
     ///
     /// # Panics
     /// If pgbouncer is not installed or does not start.
     #[must_use]
-    pub fn start(server: &Server, size: u32, lenient: bool) -> Self {
+    pub fn start(server: &Server, size: u32, mode: &str, ignored: &str) -> Self {
         let directory = tempfile::Builder::new().prefix("election-").tempdir();
         let directory = directory.expect("a temporary directory");
         let port = free_port();
         let configuration = directory.path().join("pgbouncer.ini");
         let upstream = server.port();
-        let ignored = if lenient { "extra_float_digits" } else { "" };
         let text = format!(
             "[databases]\n\
              election = host=127.0.0.1 port={upstream} user=election\n\
              [pgbouncer]\n\
              listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
-             auth_type = any\npool_mode = transaction\ndefault_pool_size = {size}\n\
+             auth_type = any\npool_mode = {mode}\ndefault_pool_size = {size}\n\
              ignore_startup_parameters = {ignored}\nlogfile = {}\n",
             directory.path().join("log").display()
         );

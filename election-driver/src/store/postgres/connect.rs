@@ -5,6 +5,7 @@ use super::{
     options::OwnIdle,
     primary::{named, prepared},
     room::Room,
+    session::Name,
     standbys::Standbys,
 };
 use crate::{
@@ -95,6 +96,7 @@ impl PgStore {
         let (old, warned) = (Arc::default(), Arc::default());
         let (timeouts, room, standbys) = (Timeouts::ALONE, Room::default(), Standbys::default());
         let idle = OwnIdle::of(hosts.first());
+        let name = Name::new();
         let (tables, flavor, pretends) = (tables.clone(), Flavor::default(), false);
         let server = PgServer {
             hosts,
@@ -103,6 +105,7 @@ impl PgStore {
             pooled,
             flavor,
             pretends,
+            name,
             idle,
             timeouts,
             room,

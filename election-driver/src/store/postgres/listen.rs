@@ -71,6 +71,9 @@ const LAST: &str = "SELECT \
     FROM pg_roles r, pg_database d JOIN pg_stat_database s ON s.datid = d.oid \
     WHERE r.rolname = session_user AND d.datname = current_database()";
 
+/// What it would listen to, others would hear, and it would not.
+const POOLED: &str = "a pooler between here and the server has dropped the options of the session; connect \
+                      directly, or add `?statement-cache-capacity=0` to the URL";
 const MOVED: &str = "the elector has moved to another host";
 
 /// Notifications, across any number of lost connections.
@@ -280,7 +283,10 @@ impl Listening {
         let Current { listener, backend } = current.insert(Current { listener, backend: None });
         // A loss has to show, because it leads to a wake-up.
         listener.eager_reconnect(false);
-        *backend = Some(Backend::of(listener.acquire().await?).await?.1);
+        *backend = Backend::of(listener.acquire().await?, &self.server.name).await?.1;
+        if backend.is_none() {
+            return Err(sqlx::Error::Configuration(POOLED.into()));
+        }
         listener.listen(&self.channel).await
     }
 

@@ -94,8 +94,8 @@ impl PgServer {
             return Err(StoreError::new(Failure::Fatal, context));
         }
         if !self.pooled && !is_cluster {
-            match Backend::of(connection).await {
-                Ok((version, backend)) => return Ok((version, Some(backend))),
+            match Backend::of(connection, &self.name).await {
+                Ok(told) => return Ok(told),
                 Err(error) if session::lacks_function(&error) => {
                     let version = session::version(connection).await.map_err(fail)?;
                     let is_another = flavor::agree(self.flavor, &version).is_err();
@@ -122,7 +122,7 @@ impl PgServer {
             let idle = self.timeouts.idle().filter(|_| !old);
             session::of_cluster(options, self.timeouts, idle.map(|idle| self.idle.at_most(idle)))
         } else {
-            session::options(options, self.timeouts, self.idles())
+            session::options(options, self.timeouts, self.idles(), &self.name)
         }
     }
 
@@ -138,7 +138,7 @@ impl PgServer {
         let options = self.hosts.options(self.hosts.used().unwrap_or_default());
         let old = self.old.load(Ordering::Relaxed);
         let idles = if old { Idles::Forever } else { Idles::For(self.idle.at_most(listen::IDLE)) };
-        let options = session::options(options, Timeouts::ALONE, idles);
+        let options = session::options(options, Timeouts::ALONE, idles, &self.name);
         options.application_name("election listener")
     }
 

@@ -11,7 +11,8 @@ use election_core::{
     sql::{Call, Tables, Value},
 };
 use sqlx::{AssertSqlSafe, Executor as _, PgConnection, Row as _, postgres::PgConnectOptions};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+use uuid::Uuid;
 
 /// TCP keep-alives: after this many seconds of silence the server probes its client, at this
 /// interval, this often. A link that swallows everything then costs the server a session for half a
@@ -43,8 +44,9 @@ fn lasting(timeouts: Timeouts) -> Limits {
 /// Ends a session whose client says nothing more; PostgreSQL 14 and later have it.
 pub(super) const IDLE: &str = "idle_session_timeout";
 
-/// The options with which a store's own session begins. A pooler refuses them unless it is
-/// configured otherwise, so they cannot stay behind in a session that others will use.
+/// The options with which a store's own session begins. A pooler refuses them, or drops them if it is
+/// configured to: they cannot stay behind in a session that others will use. Only a session that
+/// began with them says its [`name`](Name), and is the store's own.
 ///
 /// Until [`open`] has raised the limits, the server soon ends the session by itself. As part of the
 /// login they hold even if the client never learns that it was let in.
@@ -52,9 +54,11 @@ pub(super) fn options(
     options: &PgConnectOptions,
     timeouts: Timeouts,
     idles: Idles,
+    name: &Name,
 ) -> PgConnectOptions {
     // No object that others may have put on the path stands in for a function or an operator.
     let options = options.clone().options([("search_path", SEARCH_PATH)]).options(KEEPALIVE);
+    let options = options.options([(NAME, &*name.0)]);
     let Idles::For(idle) = idles else { return options.options(lasting(timeouts)) };
     let opening = limits(timeouts.lock().min(idle), timeouts.statement().min(idle));
     options.options(opening).options([(IDLE, idle.as_millis())])
@@ -86,6 +90,7 @@ pub(super) async fn open(
     connection: &mut PgConnection,
     timeouts: Timeouts,
     idle: Option<Duration>,
+    name: &Name,
 ) -> Result<(), sqlx::Error> {
     let lasting = idle.map(|idle| lasting(timeouts).into_iter().chain([(IDLE, idle.as_millis())]));
     let lasting: Vec<_> = lasting.into_iter().flatten().collect();
@@ -93,26 +98,50 @@ pub(super) async fn open(
     let checks = connection.server_version_num().is_some_and(|version| version >= 140_000);
     if checks {
         let all: Vec<_> = lasting.iter().copied().chain([check]).collect();
-        match set(connection, &all).await {
+        match set(connection, &all, name).await {
             Err(error) if error.as_database_error().is_some() => {
                 tracing::debug!(%error, "the server cannot tell whether its client is there");
             }
             done => return done,
         }
     }
-    if lasting.is_empty() { Ok(()) } else { set(connection, &lasting).await }
+    if lasting.is_empty() { Ok(()) } else { set(connection, &lasting, name).await }
 }
 
-async fn set(connection: &mut PgConnection, settings: &[(&str, u128)]) -> Result<(), sqlx::Error> {
+/// Not where a pooler has dropped the options: the settings would stay there.
+async fn set(
+    connection: &mut PgConnection,
+    settings: &[(&str, u128)],
+    name: &Name,
+) -> Result<(), sqlx::Error> {
     let set = |(name, value): &(&str, u128)| format!("set_config('{name}', '{value}', false)");
     let set: Vec<_> = settings.iter().map(set).collect();
-    // Not behind a pooler that has ignored the options: the settings would stay there.
-    let unless = format!("WHERE current_setting('search_path') = '{SEARCH_PATH}'");
-    let sql = AssertSqlSafe(format!("SELECT {} {unless}", set.join(", ")));
+    let sql = AssertSqlSafe(format!("SELECT {} WHERE {}", set.join(", "), name.proof()));
     connection.execute(sqlx::raw_sql(sql)).await.map(|_| ())
 }
 
 const SEARCH_PATH: &str = "pg_catalog,pg_temp";
+
+/// The setting that names a session.
+const NAME: &str = "election.session";
+
+/// By which a store knows the sessions that it has begun itself from those of a pool.
+#[derive(Clone)]
+pub(super) struct Name(Arc<str>);
+
+impl Name {
+    pub(super) fn new() -> Self {
+        Self(Uuid::new_v4().to_string().into())
+    }
+
+    /// True in a session that is the store's own.
+    fn proof(&self) -> String {
+        format!(
+            "coalesce(pg_catalog.current_setting('{NAME}', true), '')::text = '{}'::text",
+            self.0
+        )
+    }
+}
 
 /// The same for one transaction, where a pooler may give each another session.
 pub(super) fn begin(timeouts: Timeouts) -> String {
@@ -133,12 +162,20 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Also what the server says that it is.
-    pub(super) async fn of(connection: &mut PgConnection) -> Result<(String, Self), sqlx::Error> {
-        let asked = "SELECT version(), pid, backend_start::text \
-                     FROM pg_stat_get_activity(pg_backend_pid())";
+    /// Also what the server says that it is. None if the session is not the store's own but a
+    /// pool's: it may be another client's by now.
+    pub(super) async fn of(
+        connection: &mut PgConnection,
+        name: &Name,
+    ) -> Result<(String, Option<Self>), sqlx::Error> {
+        let asked = AssertSqlSafe(format!(
+            "SELECT pg_catalog.version(), pid, backend_start::text, {} \
+             FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())",
+            name.proof()
+        ));
         let row = connection.fetch_one(sqlx::raw_sql(asked)).await?;
-        Ok((row.try_get(0)?, Self { process: row.try_get(1)?, began: row.try_get(2)? }))
+        let backend = Self { process: row.try_get(1)?, began: row.try_get(2)? };
+        Ok((row.try_get(0)?, row.try_get::<bool, _>(3)?.then_some(backend)))
     }
 
     /// Ends the session, with whatever it waits for, unless the server refuses. Returns what that was,
