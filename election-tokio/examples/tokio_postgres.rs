@@ -73,6 +73,12 @@ impl Store for Raw {
             match exchange.advance(&outcome).map_err(misread)? {
                 Progress::More => {}
                 Progress::Done(answer) => {
+                    let candidate = &registration.candidate;
+                    let tell = self.statements.tell(&registration.namespace, Some(candidate));
+                    if let (Answer::Released, Some(tell)) = (&answer, tell) {
+                        // If it fails, the others find out when they next look.
+                        let _ = run(&client, &tell).await;
+                    }
                     self.client = Some(client);
                     return Ok(answer);
                 }

@@ -29,8 +29,7 @@
 //! Each server has a clock of its own: see [`Flavor::least_clock_step`](super::Flavor).
 
 use super::{
-    common, postgres,
-    postgres::row,
+    postgres::{self, row},
     template::{Templates, Told},
 };
 
@@ -82,8 +81,7 @@ pub(super) const TEMPLATES: Templates = Templates {
         written!(),
         " WHERE l.ns = {:ns} AND l.leader_id = {:id} AND l.incarnation = {:inc} AND l.epoch = {:epoch}"
     ),
-    request_resign: common::REQUEST_RESIGN,
-    ask_leader: common::ASK_LEADER,
+    tell: None,
     // The fence may have to wait, so it uses the clock that goes on during the statement.
     fence: "UPDATE {fence} f SET fences = f.fences+1 FROM {leader} l \
             WHERE f.ns = {:ns} AND f.epoch = {:epoch} AND l.ns = f.ns AND l.epoch = f.epoch \

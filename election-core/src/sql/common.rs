@@ -27,17 +27,15 @@ pub(super) const UPSERT_CANDIDATE: &str = "INSERT INTO {candidate} \
      label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
      expires_ms = excluded.expires_ms";
 
-/// PostgreSQL also notifies.
 pub(super) const VACATE: &str = "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
      label = NULL, expires_ms = {now}, updated_ms = {now} \
      WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND epoch = {:epoch}";
 
-/// PostgreSQL also notifies.
 pub(super) const REQUEST_RESIGN: &str = "UPDATE {leader} \
      SET resign_requested_epoch = {:epoch}, updated_ms = {now} \
      WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id IS NOT NULL";
 
-/// SQLite and clusters. MySQL returns no rows, and PostgreSQL also notifies.
+/// MySQL returns no rows.
 pub(super) const ASK_LEADER: &str = "UPDATE {leader} \
      SET resign_requested_epoch = epoch, updated_ms = {now} \
      WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING epoch";

@@ -8,7 +8,9 @@
 //!    to use;
 //! 2. for each [`Query`](crate::lease::Query), [`begin`](Statements::begin) an [`Exchange`];
 //! 3. run the [`Call`] it asks for on one connection in autocommit mode, pass the [`Outcome`] back,
-//!    and repeat until it yields an [`Answer`](crate::lease::Answer).
+//!    and repeat until it yields an [`Answer`](crate::lease::Answer);
+//! 4. after [`Released`](crate::lease::Answer::Released), [`tell`](Statements::tell) those who listen,
+//!    where the database can.
 //!
 //! What holds in every dialect:
 //!

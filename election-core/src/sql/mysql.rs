@@ -70,6 +70,7 @@ pub(super) const TEMPLATES: Templates = Templates {
                  updated_ms = {now} \
                  WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now}",
     // The locking read does not reach into the subquery: the leader row itself stays free.
+    tell: None,
     fence: "SELECT (SELECT l.expires_ms - {now} FROM {leader} l WHERE l.ns = {:ns} \
             AND l.epoch = {:epoch} AND l.leader_id = {:id} AND l.incarnation = {:inc} \
             AND l.expires_ms > {now}), @@foreign_key_checks FROM {fence} f \

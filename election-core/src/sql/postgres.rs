@@ -14,6 +14,10 @@
 //! `UNIQUE (ns, epoch)` makes the epoch part of the row's key. So a fence that takes `FOR KEY
 //! SHARE` holds up a takeover but not a renewal.
 //!
+//! A notification is a statement of its own, behind the change that it tells of. It may fail, even at
+//! its commit (nobody empties the server's queue), and takes with it whatever it shares a transaction
+//! with.
+//!
 //! A promoted replica continues another timeline than the server before it. The number is in the name
 //! of the segment that is being written: the control file lags behind until the next checkpoint. On a
 //! replica that was not promoted this is an error, and the row there is not the newest. Timelines begin
@@ -153,32 +157,22 @@ pub(super) const TEMPLATES: Templates = Templates {
         " RETURNING l.expires_ms - {now}, \
          COALESCE(l.resign_requested_epoch = l.epoch, false)::int::bigint"
     ),
-    resign: "WITH gone AS (UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
-             label = NULL, expires_ms = {now}, updated_ms = {now} \
-             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND epoch = {:epoch} \
-             RETURNING epoch) \
-             SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', {:ns}::text, 'action', \
-             'resigned', 'leader_id', {:id}::text, 'incarnation', {:inc}::text, 'epoch', epoch)::text) \
-             FROM gone",
+    resign: common::VACATE,
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
     unregister: common::UNREGISTER,
     others: common::OTHERS,
     list: common::LIST,
-    request_resign: "WITH asked AS (UPDATE {leader} \
-                     SET resign_requested_epoch = {:epoch}, updated_ms = {now} \
-                     WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id IS NOT NULL \
-                     RETURNING epoch, leader_id) \
-                     SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', {:ns}::text, \
-                     'action', 'request_resign', 'leader_id', leader_id, 'epoch', epoch)::text) \
-                     FROM asked",
-    ask_leader: "WITH asked AS (UPDATE {leader} l \
-                 SET resign_requested_epoch = l.epoch, updated_ms = {now} \
-                 WHERE l.ns = {:ns} AND l.leader_id IS NOT NULL AND l.expires_ms > {now} \
-                 RETURNING l.epoch, l.leader_id) \
-                 SELECT epoch, pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', \
-                 {:ns}::text, 'action', 'request_resign', 'leader_id', leader_id, 'epoch', \
-                 epoch)::text) FROM asked",
+    request_resign: common::REQUEST_RESIGN,
+    ask_leader: common::ASK_LEADER,
+    tell: Some(
+        "SELECT pg_catalog.pg_notify({channel}, json_strip_nulls(pg_catalog.json_build_object(\
+         'ns', ns, 'action', \
+         CASE WHEN leader_id IS NULL THEN 'resigned' ELSE 'request_resign' END, \
+         'leader_id', COALESCE(leader_id, {:id}::text), 'incarnation', {:inc}::text, \
+         'epoch', epoch))::text) FROM {leader} \
+         WHERE ns = {:ns} AND (leader_id IS NULL OR resign_requested_epoch = epoch)",
+    ),
     // The fence may have to wait for the lock, so it uses the clock that goes on during the
     // statement. Its settings end with the transaction. A tighter bound of the caller stays. After
     // a step back of the clock, no bound is longer than a lease, let alone than PostgreSQL can

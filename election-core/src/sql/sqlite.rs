@@ -55,6 +55,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     ask_leader: common::ASK_LEADER,
     // This changes nothing, but takes the write lock, and fails on a snapshot that is not the
     // newest.
+    tell: None,
     fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND epoch = {:epoch} \
             AND leader_id = {:id} AND incarnation = {:inc} AND expires_ms > {now} \
             RETURNING expires_ms - {now}",

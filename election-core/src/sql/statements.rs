@@ -39,6 +39,7 @@ pub struct Statements {
     list: Rendered,
     request_resign: Rendered,
     ask_leader: Rendered,
+    tell: Option<Rendered>,
     pub(super) fence: Rendered,
     pub(super) seed_fence: Option<Rendered>,
     pub(super) rewrite_fence: Option<[Rendered; 2]>,
@@ -101,6 +102,7 @@ impl Statements {
             list: render(templates.list),
             request_resign: render(templates.request_resign),
             ask_leader: render(templates.ask_leader),
+            tell: templates.tell.map(render),
             fence: render(templates.fence),
             seed_fence: templates.seed_fence.map(render),
             rewrite_fence: templates.rewrite_fence.map(|both| both.map(render)),
@@ -190,6 +192,27 @@ impl Statements {
             Some(row) => Columns(row).epoch(0).map(Some),
             None => Ok((outcome.affected > 0).then(|| Epoch::new(outcome.last_insert_id))),
         }
+    }
+
+    /// Wakes those who listen, after a term was [released](crate::lease::Answer::Released) or its
+    /// holder asked to resign. `None` if the database sends no notifications.
+    ///
+    /// Run it once the change is committed, or in its transaction. If it fails, only time is lost:
+    /// the others find the change when they next look. `released_by` names the candidate whose term
+    /// was released: it does not wake itself.
+    #[must_use]
+    pub fn tell<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        released_by: Option<&'a Candidate>,
+    ) -> Option<Call<'a>> {
+        let value = |param| match (param, released_by) {
+            (Param::Namespace, _) => namespace.as_str().into(),
+            (Param::Id, Some(candidate)) => candidate.id.as_str().into(),
+            (Param::Incarnation, Some(candidate)) => uuid(candidate.incarnation),
+            _ => Value::Null,
+        };
+        self.tell.as_ref().map(|tell| bind(tell, value))
     }
 
     /// Reads the leader row of a namespace without being a candidate in it. Decode its row with

@@ -51,6 +51,9 @@ pub(super) struct Templates {
     pub(super) request_resign: &'static str,
     /// Requests the resignation of the current leader; a row or an insert id says of which epoch.
     pub(super) ask_leader: &'static str,
+    /// Notifies of a row that was vacated, or whose holder is asked to resign; `None` without
+    /// notifications.
+    pub(super) tell: Option<&'static str>,
     pub(super) fence: &'static str,
     /// Makes the row that a fence locks, where that is not the leader row.
     pub(super) seed_fence: Option<&'static str>,

@@ -6,7 +6,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Schema, Statements, Tables, Value},
 };
-use std::{borrow::Cow, future::Future};
+use std::{borrow::Cow, future::Future, time::Duration};
 
 /// Device and inode number of the files beside a database, if it has such files.
 pub(super) type Companions = [Option<(u64, u64)>; 2];
@@ -113,13 +113,13 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// How long it waits, and for what.
     fn timeouts(&self) -> Timeouts;
 
-    /// Waits for as long as this many calls may take; `None` after that.
+    /// Waits this long; `None` after that.
     fn patiently<F: Future + Send>(
         &self,
-        calls: u32,
+        time: Duration,
         call: F,
     ) -> impl Future<Output = Option<F::Output>> + Send {
-        let _ = (self, calls);
+        let _ = (self, time);
         async { Some(call.await) }
     }
 

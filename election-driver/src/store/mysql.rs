@@ -29,9 +29,12 @@ use sqlx::{
     ValueRef as _,
     mysql::{MySqlConnectOptions, MySqlQueryResult, MySqlRow},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 /// The leader row in MySQL 8 or MariaDB 10.4, or later.
@@ -291,8 +294,8 @@ impl Client for MySqlServer {
         self.timeouts
     }
 
-    async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
-        within(self.timeouts.call() * calls, call).await
+    async fn patiently<F: Future + Send>(&self, time: Duration, call: F) -> Option<F::Output> {
+        within(time, call).await
     }
 
     fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError> {

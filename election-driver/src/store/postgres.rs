@@ -42,6 +42,7 @@ use standbys::Standbys;
 use std::{
     borrow::Cow,
     sync::{Arc, atomic::AtomicBool},
+    time::Duration,
 };
 
 /// The leader row in PostgreSQL 12 or later.
@@ -359,8 +360,8 @@ impl Client for PgServer {
         self.timeouts
     }
 
-    async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
-        within(self.timeouts.call() * calls, call).await
+    async fn patiently<F: Future + Send>(&self, time: Duration, call: F) -> Option<F::Output> {
+        within(time, call).await
     }
 
     async fn blame(&self, connection: &mut PgConnection, error: StoreError) -> StoreError {

@@ -6,10 +6,11 @@ use super::{
     error::Connecting,
     link::{Link, Use},
     session::{Session, migrate},
+    timeouts::Timeouts,
 };
 use crate::{Notifications, Store, StoreError};
 use election_core::{
-    Epoch, Namespace,
+    Candidate, Epoch, Namespace,
     lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
     sql::{CandidateRow, ElectionRow, Schema, Statements, Tables},
 };
@@ -66,7 +67,10 @@ impl<C: Client> Clone for SqlStore<C> {
 
 /// Runs an operation of [`Session`] on the store's own connection.
 macro_rules! on_own_connection {
-    ($store:ident.$operation:ident($($argument:expr),*)) => {{
+    ($store:ident.$operation:ident($($argument:expr),*)) => {
+        on_own_connection!($store.$operation($($argument),*), within Timeouts::call)
+    };
+    ($store:ident.$operation:ident($($argument:expr),*), within $time:path) => {{
         let (client, statements, link) = (&$store.client, &$store.statements, &mut $store.link);
         let call = async {
             let connection = link.open(client, Use::Call, statements).await?;
@@ -80,7 +84,7 @@ macro_rules! on_own_connection {
                 answer => answer,
             }
         };
-        let outcome = client.patiently(1, call).await;
+        let outcome = client.patiently($time(client.timeouts()), call).await;
         $store.settle(outcome, C::is_refusal)
     }};
 }
@@ -131,7 +135,7 @@ impl<C: Client> SqlStore<C> {
             migrate(client, connection, schema).await
         };
         // Eight statements in a transaction, two round trips each, and each may have to wait.
-        let outcome = client.patiently(20, call).await;
+        let outcome = client.patiently(20 * client.timeouts().call(), call).await;
         let version = self.settle(outcome, |_| false)?;
         self.are_there().await?;
         Ok(version)
@@ -246,7 +250,8 @@ impl<C: Client> SqlStore<C> {
     pub async fn unregister_candidate(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
         let row = on_own_connection!(self.unregister(who))?;
         if who.leads(&row) {
-            self.client.announce();
+            let Registration { namespace, candidate, .. } = who.registration();
+            self.tell(namespace, Some(candidate)).await;
         }
         Ok(row)
     }
@@ -302,7 +307,7 @@ impl<C: Client> SqlStore<C> {
     ) -> Result<bool, StoreError> {
         let asked = on_own_connection!(self.request_resign(namespace, epoch))?;
         if asked {
-            self.client.announce();
+            self.tell(namespace, None).await;
         }
         Ok(asked)
     }
@@ -319,9 +324,26 @@ impl<C: Client> SqlStore<C> {
     ) -> Result<Option<Epoch>, StoreError> {
         let asked = on_own_connection!(self.ask_leader(namespace))?;
         if asked.is_some() {
-            self.client.announce();
+            self.tell(namespace, None).await;
         }
         Ok(asked)
+    }
+
+    /// Wakes waiting processes, after a change that they need not wait for: without it they find out
+    /// when they next look. The change is committed before, so nothing that fails here undoes it.
+    async fn tell(&mut self, namespace: &Namespace, released_by: Option<&Candidate>) {
+        self.client.announce();
+        let statements = self.statements.clone();
+        let Some(call) = statements.tell(namespace, released_by) else { return };
+        // The caller waits for what comes before.
+        if let Err(error) = on_own_connection!(self.run(&call), within Timeouts::lock) {
+            tracing::warn!(
+                namespace = namespace.as_str(),
+                error = error.told(),
+                "the others could not be notified: they find out when they next look, and a \
+                 handover takes that much longer"
+            );
+        }
     }
 
     /// Ends a call on the store's own connection.
@@ -370,8 +392,13 @@ impl<C: Client> Store for SqlStore<C> {
         if *query != Query::Observe {
             self.client.takes_part();
         }
-        if matches!(answer, Answer::Won { .. } | Answer::Released) {
-            self.client.announce();
+        match answer {
+            Answer::Won { .. } => self.client.announce(),
+            Answer::Released => {
+                let Registration { namespace, candidate, .. } = registration;
+                self.tell(namespace, Some(candidate)).await;
+            }
+            _ => {}
         }
         Ok(answer)
     }

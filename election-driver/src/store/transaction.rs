@@ -3,8 +3,8 @@
 use super::{client::Client, session::Session, sql::SqlStore, uncommitted::Uncommitted};
 use crate::{StoreError, now};
 use election_core::{
-    Epoch, Namespace,
-    lease::{Candidacy, Row},
+    Candidate, Epoch, Namespace,
+    lease::{Candidacy, Registration, Row},
     sql::{CandidateRow, ElectionRow, Statements},
 };
 
@@ -18,7 +18,9 @@ use election_core::{
 ///
 /// * What a call has done takes effect at the commit; it never happened if the transaction is rolled
 ///   back, or its connection breaks before. The same goes for what others are told: a notification
-///   is sent at the commit. What a call returns is therefore [`Uncommitted`].
+///   is sent at the commit. If PostgreSQL refuses to send it, the call or the commit fails, with all
+///   that the transaction has done; on the store's own connection that is only a warning. What a call
+///   returns is therefore [`Uncommitted`].
 /// * A lease begins with the call, and a transaction that takes long uses it up.
 /// * The leader row of a win or a renewal stays locked until the end. No new term can begin
 ///   meanwhile, nor can anybody renew or resign, so keep the transaction short. What the same
@@ -145,7 +147,12 @@ impl<C: Client> OnConnection<'_, C> {
         &mut self,
         who: &mut Candidacy,
     ) -> Result<Uncommitted<Row>, StoreError> {
-        Ok(operation!(self.unregister(who)))
+        let row = operation!(self.unregister(who));
+        if who.leads(row.peek()) {
+            let Registration { namespace, candidate, .. } = who.registration();
+            self.tell(namespace, Some(candidate)).await?;
+        }
+        Ok(row)
     }
 
     /// Like [`SqlStore::list_candidates`].
@@ -219,7 +226,11 @@ impl<C: Client> OnConnection<'_, C> {
         namespace: &Namespace,
         epoch: Epoch,
     ) -> Result<Uncommitted<bool>, StoreError> {
-        Ok(operation!(self.request_resign(namespace, epoch)))
+        let asked = operation!(self.request_resign(namespace, epoch));
+        if *asked.peek() {
+            self.tell(namespace, None).await?;
+        }
+        Ok(asked)
     }
 
     /// Like [`SqlStore::request_resign_of_leader`]; the leader is not asked before the commit.
@@ -230,6 +241,21 @@ impl<C: Client> OnConnection<'_, C> {
         &mut self,
         namespace: &Namespace,
     ) -> Result<Uncommitted<Option<Epoch>>, StoreError> {
-        Ok(operation!(self.ask_leader(namespace)))
+        let asked = operation!(self.ask_leader(namespace));
+        if asked.peek().is_some() {
+            self.tell(namespace, None).await?;
+        }
+        Ok(asked)
+    }
+
+    async fn tell(
+        &mut self,
+        namespace: &Namespace,
+        released_by: Option<&Candidate>,
+    ) -> Result<(), StoreError> {
+        let (statements, connection) = (self.statements, &mut *self.connection);
+        let Some(call) = statements.tell(namespace, released_by) else { return Ok(()) };
+        let mut session = Session::<C> { connection, statements, alone: false };
+        session.run(&call).await.map(|_| ())
     }
 }

@@ -6,6 +6,7 @@
 
 mod grants;
 mod ill;
+mod notify;
 mod pooler;
 mod readonly;
 mod refused;
@@ -40,6 +41,8 @@ async fn postgres() {
             pooler::one_that_drops_options_has_no_sessions_of_ours(&server, mode, parameter);
         patiently(&format!("a pooler that drops options: {mode}, {parameter}"), dropping).await;
     }
+    let without = notify::leadership_passes_on_without_notifications(&server);
+    patiently("without notifications", without).await;
     patiently("transport", transport::what_the_environment_says(&server)).await;
     patiently("names", schemas::any_name_will_do::<OnPostgres>(&server)).await;
     patiently("paths", schemas::a_search_path_leads_nobody_astray(&server)).await;
