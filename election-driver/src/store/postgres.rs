@@ -133,6 +133,11 @@ use std::{
 #[doc = include_str!("postgres.grants.sql")]
 /// ```
 ///
+/// Row-level security that applies to the user is refused, whatever its policies: the store asks the
+/// server (`row_security = off`) for an error in place of a row that is left out, since who cannot
+/// see the row of a leader would find that nobody leads. Switch it off for these tables, or exempt
+/// the user (`BYPASSRLS`). Rights of its own come with a schema of its own.
+///
 /// The user who creates the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `USAGE` and
 /// `CREATE` on the schema, owns the tables then, and needs nothing else. If the tables exist,
 /// `ensure_schema` only reads.
@@ -247,7 +252,7 @@ impl Client for PgServer {
     }
 
     /// No call waits for locks for as long as it likes, unless its caller does; every write bounds
-    /// its wait until its transaction ends.
+    /// its wait until its transaction ends. And no call takes rows that it may not see for missing.
     async fn keep_settings(
         connection: &mut PgConnection,
         statements: &Statements,
@@ -255,9 +260,10 @@ impl Client for PgServer {
         if statements.flavor().is_some_and(Flavor::is_cluster) {
             return Ok(None);
         }
-        let bound = "WITH setting AS MATERIALIZED (SELECT current_setting('lock_timeout') AS kept) \
-                     SELECT kept, CASE kept WHEN '0' THEN set_config('lock_timeout', $1, true) END \
-                     FROM setting";
+        let bound = "WITH setting AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock, \
+                     current_setting('row_security') AS rows) \
+                     SELECT concat(rows, ' '::text, lock), set_config('row_security', 'off', true), \
+                     CASE lock WHEN '0' THEN set_config('lock_timeout', $1, true) END FROM setting";
         let wait = Timeouts::ALONE.lock().as_millis().to_string();
         let prepared = Self::keeps_statements(connection);
         let kept = sqlx::query_scalar(bound).bind(wait).persistent(prepared);
@@ -269,10 +275,14 @@ impl Client for PgServer {
         connection: &mut PgConnection,
         kept: Option<String>,
     ) -> Result<(), StoreError> {
-        let Some(kept) = kept else { return Ok(()) };
-        let restore = sqlx::query("SELECT set_config('lock_timeout', $1, true)").bind(kept);
+        let Some((rows, lock)) = kept.as_deref().and_then(|kept| kept.split_once(' ')) else {
+            return Ok(());
+        };
+        let restore = "SELECT set_config('row_security', $1, true), \
+                       set_config('lock_timeout', $2, true)";
         let prepared = Self::keeps_statements(connection);
-        let restored = restore.persistent(prepared).execute(connection).await;
+        let restore = sqlx::query(restore).bind(rows).bind(lock).persistent(prepared);
+        let restored = restore.execute(connection).await;
         restored.map(|_| ()).map_err(|error| explain(error, Failure::Ambiguous))
     }
 

@@ -7,6 +7,7 @@
 mod grants;
 mod ill;
 mod notify;
+mod policies;
 mod pooler;
 mod readonly;
 mod refused;
@@ -43,6 +44,8 @@ async fn postgres() {
     }
     let without = notify::leadership_passes_on_without_notifications(&server);
     patiently("without notifications", without).await;
+    patiently("policies", policies::rows_that_are_hidden_are_not_missing(&server)).await;
+    patiently("pooled policies", policies::nor_are_they_behind_a_pooler(&server)).await;
     patiently("transport", transport::what_the_environment_says(&server)).await;
     patiently("names", schemas::any_name_will_do::<OnPostgres>(&server)).await;
     patiently("paths", schemas::a_search_path_leads_nobody_astray(&server)).await;

@@ -18,7 +18,7 @@ pub(crate) async fn everything<D: On>(server: &Server) {
 }
 
 /// Through the store, an elector and the command.
-async fn refused<D: On>(what: &str, url: &str, words: &[&str]) {
+pub(crate) async fn refused<D: On>(what: &str, url: &str, words: &[&str]) {
     let looked = D::look(&mut D::store(url), &Namespace::default()).await;
     assert_refused(what, looked, words);
     let handle = elector::<D>(D::store(url), "refused");

@@ -90,6 +90,12 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                  the functions pg_catalog.pg_current_wal_lsn(), pg_catalog.pg_walfile_name(pg_lsn) and \
                  pg_catalog.pg_control_system()",
             ),
+            DENIED if message.contains("row-level security") => (
+                Failure::Fatal,
+                "row-level security hides rows of the election's tables from this database user, who \
+                 would take a row that it may not see for a missing one; switch it off there (ALTER TABLE … \
+                 DISABLE ROW LEVEL SECURITY), or exempt the user (ALTER ROLE … BYPASSRLS)",
+            ),
             // A statement that is prepared meanwhile.
             DENIED if connecting && message.contains("for schema") => (Failure::Fatal, RIGHTS),
             UNKNOWN if connecting => (

@@ -56,8 +56,10 @@ pub(super) fn options(
     idles: Idles,
     name: &Name,
 ) -> PgConnectOptions {
-    // No object that others may have put on the path stands in for a function or an operator.
-    let options = options.clone().options([("search_path", SEARCH_PATH)]).options(KEEPALIVE);
+    // No object that others may have put on the path stands in for a function or an operator, and
+    // rows that this user may not see are no missing rows, but an error.
+    let options = options.clone().options([("search_path", SEARCH_PATH), ("row_security", "off")]);
+    let options = options.options(KEEPALIVE);
     let options = options.options([(NAME, &*name.0)]);
     let Idles::For(idle) = idles else { return options.options(lasting(timeouts)) };
     let opening = limits(timeouts.lock().min(idle), timeouts.statement().min(idle));
@@ -146,7 +148,8 @@ impl Name {
 /// The same for one transaction, where a pooler may give each another session.
 pub(super) fn begin(timeouts: Timeouts) -> String {
     // With one statement each, what others wrote is seen as it is now.
-    let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp";
+    let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp; \
+                 SET LOCAL row_security = off";
     lasting(timeouts)
         .iter()
         .fold(begin.to_owned(), |text, (name, value)| format!("{text}; SET LOCAL {name} = {value}"))
