@@ -4,6 +4,7 @@
 //! One server of each kind serves all checks of it; each check has a database of its own there.
 #![allow(clippy::unwrap_used)]
 
+mod functions;
 mod grants;
 mod ill;
 mod notify;
@@ -46,6 +47,9 @@ async fn postgres() {
     patiently("without notifications", without).await;
     patiently("policies", policies::rows_that_are_hidden_are_not_missing(&server)).await;
     patiently("pooled policies", policies::nor_are_they_behind_a_pooler(&server)).await;
+    patiently("functions", functions::one_that_may_not_be_called_is_named(&server)).await;
+    patiently("encoding", functions::a_character_that_the_database_lacks_is_named(&server)).await;
+    patiently("full queue", functions::a_full_queue_of_notifications_is_named(&server)).await;
     patiently("transport", transport::what_the_environment_says(&server)).await;
     patiently("names", schemas::any_name_will_do::<OnPostgres>(&server)).await;
     patiently("paths", schemas::a_search_path_leads_nobody_astray(&server)).await;

@@ -96,6 +96,11 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                  would take a row that it may not see for a missing one; switch it off there (ALTER TABLE … \
                  DISABLE ROW LEVEL SECURITY), or exempt the user (ALTER ROLE … BYPASSRLS)",
             ),
+            DENIED if message.contains("for function") => (
+                Failure::Fatal,
+                "this database user may not call a function of the server's that elections need; grant \
+                 it EXECUTE on the one that the server names (GRANT EXECUTE ON FUNCTION … TO …)",
+            ),
             // A statement that is prepared meanwhile.
             DENIED if connecting && message.contains("for schema") => (Failure::Fatal, RIGHTS),
             UNKNOWN if connecting => (
@@ -160,6 +165,17 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
             "the schema does not exist; create it (CREATE SCHEMA), or name another (`--schema`)"
         }
         DENIED => RIGHTS,
+        "54000" if message.contains("NOTIFY queue") => {
+            return Some((
+                Failure::Transient,
+                "the server's queue of notifications is full: a session that listens stays in a \
+                 transaction; end the one that the server's log names",
+            ));
+        }
+        "22P05" => {
+            "the encoding of the database lacks a character of a name or label; choose others, or \
+             create the database with ENCODING 'UTF8'"
+        }
         READS => {
             "this server only reads (a replica?), or this session does; connect to the primary, or \
              switch default_transaction_read_only off for this user and database"
