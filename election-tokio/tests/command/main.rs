@@ -22,6 +22,7 @@ mod demo;
 mod files;
 mod filesystem;
 mod first_process;
+mod hidden;
 mod hold;
 mod hooks;
 mod hosts;

@@ -9,7 +9,7 @@ use super::{
     cgroup::Cgroup,
     deadline::Deadline,
     ipc::{self, Connection, Order, Report},
-    process_tree::{self, KillBackoff},
+    process_tree::{self, Killing},
     reaper::{Reaped, Reaper},
     signals,
 };
@@ -27,9 +27,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::sleep;
-
-/// How many rounds in a row may find a new process before the whole process group is killed.
-const PATIENCE: u32 = 200;
 
 /// The guard's own main function.
 pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
@@ -62,9 +59,7 @@ struct Guard {
     /// The job's main process, until it has ended.
     job: Option<i32>,
     stage: Stage,
-    backoff: KillBackoff,
-    /// How many rounds in a row have found a new process.
-    outrun: u32,
+    killing: Killing,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,8 +78,8 @@ impl Guard {
         reaper: Reaper,
         cgroup: Option<Cgroup>,
     ) -> Self {
-        let (backoff, stage) = (KillBackoff::default(), Stage::Running);
-        Self { elector, deadline, reaper, cgroup, job: None, stage, backoff, outrun: 0 }
+        let (killing, stage) = (Killing::default(), Stage::Running);
+        Self { elector, deadline, reaper, cgroup, job: None, stage, killing }
     }
 
     /// Starts the job, unless its time is over already.
@@ -178,12 +173,14 @@ impl Guard {
                     self.job = None;
                     self.judge();
                     self.elector.report(&Report::ended(status));
-                    if self.stage == Stage::Running {
-                        self.clear_up();
-                    }
                 }
                 Reaped::Child(..) => {}
-                Reaped::Alive => return true,
+                Reaped::Alive => {
+                    if self.job.is_none() && self.stage == Stage::Running {
+                        self.clear_up();
+                    }
+                    return true;
+                }
                 // In an older PID namespace, an orphan goes to another parent.
                 Reaped::Childless => {
                     let populated = self.cgroup.as_ref().is_some_and(Cgroup::is_populated);
@@ -211,17 +208,11 @@ impl Guard {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
-        let found = process_tree::kill(process_tree::own_pid(), &BTreeSet::new());
-        let blind = found.is_err();
-        let found = found.unwrap_or_default();
-        let (new, pause) = self.backoff.round(&found);
-        self.outrun = if new { self.outrun + 1 } else { 0 };
-        let own_group = process_tree::own_group();
-        let all_here = found.iter().all(|process| process.group == own_group);
-        if blind || self.outrun >= PATIENCE && all_here {
+        let round = self.killing.round(process_tree::own_pid(), &BTreeSet::new());
+        if round.is_err() || self.killing.is_outrun() {
             self.elector.report(&Report::Together);
             let _ = kill_current_process_group(Signal::KILL);
         }
-        pause
+        round.unwrap_or_default()
     }
 }

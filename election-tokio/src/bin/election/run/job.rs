@@ -9,7 +9,7 @@ use super::{
     deadline::Deadline,
     ipc::{self, Connection, Order, Report},
     main_process::{self, MainProcess},
-    process_tree::{self, Key, KillBackoff, Process},
+    process_tree::{self, Key, Killing, Process},
     reaper::{Reaped, Reaper},
 };
 use crate::whereabouts::Whereabouts;
@@ -79,8 +79,8 @@ pub(super) struct Job {
     /// Children that this process had before it became this program, with their descendants.
     unrelated: BTreeSet<Key>,
     /// Since when every process is to die.
-    killing: Option<Instant>,
-    backoff: KillBackoff,
+    since: Option<Instant>,
+    killing: Killing,
     /// The time until the next round of killing.
     pause: Duration,
     cgroup: Option<Cgroup>,
@@ -143,8 +143,8 @@ impl Job {
             after_reports: None,
             main: None,
             unrelated: unrelated.iter().map(Process::key).collect(),
-            killing: None,
-            backoff: KillBackoff::default(),
+            since: None,
+            killing: Killing::default(),
             pause: Duration::ZERO,
             cgroup: None,
         })
@@ -160,13 +160,15 @@ impl Job {
     /// Passes a signal on to the group of the job's main process, as a terminal would. Call it only
     /// after the job has started: before that, the guard is not deaf to the signal.
     pub(super) fn signal(&self, signal: Signal) {
-        let Some(main) = self.main.as_ref().and_then(|main| Process::of(main.pid)) else {
-            return;
-        };
-        // A main process that has joined this process's own group must not be signalled through it.
-        let mut groups = BTreeSet::from([self.guard, main.group]);
-        if groups.remove(&process_tree::own_group()) {
-            let _ = main.send(signal);
+        let Some(main) = &self.main else { return };
+        let mut groups = BTreeSet::from([self.guard]);
+        // Where it is hidden, it is taken to be in the group in which it was started.
+        if let Some(main) = Process::of(main.pid) {
+            groups.insert(main.group);
+            // One that has joined this process's own group must not be signalled through it.
+            if groups.remove(&process_tree::own_group()) {
+                let _ = main.send(signal);
+            }
         }
         for group in groups.into_iter().filter_map(Pid::from_raw) {
             let _ = kill_process_group(group, signal);
@@ -182,7 +184,7 @@ impl Job {
             Err(error) => {
                 tracing::warn!(
                     event = "job_deaf",
-                    "/proc cannot be read ({error}); only the process group is told to end"
+                    "the job's processes cannot be listed ({error}); only the process group is told to end"
                 );
                 return self.signal(signal);
             }
@@ -198,13 +200,13 @@ impl Job {
 
     /// Kills everything from now on, until nothing is left.
     pub(super) fn kill(&mut self) {
-        self.killing.get_or_insert_with(Instant::now);
+        self.since.get_or_insert_with(Instant::now);
     }
 
     /// The living processes of the job.
     ///
     /// # Errors
-    /// If `/proc` cannot be read.
+    /// If it cannot be read who they are.
     pub(super) fn left(&self) -> io::Result<Vec<Process>> {
         let (root, but) = self.family();
         process_tree::below(root, &but)
@@ -251,7 +253,7 @@ impl Job {
                 Reaping::Nobody => self.act(),
             }
             let rest = rest(
-                self.killing.map(|_| self.pause),
+                self.since.map(|_| self.pause),
                 self.main.as_ref().and_then(|main| main.unreported),
             );
             tokio::select! {
@@ -340,11 +342,12 @@ impl Job {
         self.kill();
     }
 
-    /// Looks twice: a process that becomes a child during the search may be overlooked.
+    /// Looks twice, since without the kernel's lists a process that becomes a child meanwhile may be
+    /// overlooked.
     fn only_unrelated(&self) -> bool {
         !self.unrelated.is_empty()
             && (0..2).all(|_| {
-                let children = process_tree::children(process_tree::own_pid());
+                let children = process_tree::own_children();
                 children.is_ok_and(|children| children.is_subset(&self.unrelated))
             })
     }
@@ -355,17 +358,17 @@ impl Job {
         if self.main.as_ref().and_then(|main| main.unreported).is_some_and(late) {
             self.kill();
         }
-        let Some(since) = self.killing else { return };
+        let Some(since) = self.since else { return };
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
         let (root, but) = self.family();
-        match process_tree::kill(root, &but) {
-            Ok(found) => (_, self.pause) = self.backoff.round(&found),
+        match self.killing.round(root, &but) {
+            Ok(pause) => self.pause = pause,
             Err(_) => self.dismiss(), // the rest of its group dies with it
         }
         // A guard that works is needed: it stays when this process goes.
-        if late(since) && Process::of(self.guard).is_some_and(|guard| !guard.acts()) {
+        if late(since) && !Process::of(self.guard).is_some_and(|guard| guard.acts()) {
             self.dismiss();
         }
     }
