@@ -278,3 +278,18 @@ fn a_hook_has_what_is_its_own_and_nothing_else() {
     assert!(!seen("nobody").contains("ELECTION_EPOCH="), "{}", seen("nobody"));
     assert_eq!(fs::read(world.path().join("input")).expect("a file of a hook"), b"/dev/null\n");
 }
+
+/// It fills no log, and keeps nobody from releasing.
+#[test]
+fn endless_output_of_a_hook_is_dropped_and_counted() {
+    let world = World::new();
+    let options = [&LONG[..], &["--node", "first", "--on-lead", "echo begun; exec yes"]].concat();
+    let mut first = world.candidate("first", &options[..], "");
+    first.says("on-lead: y");
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(0));
+    first.says("bytes are dropped, after a megabyte of log");
+    let length = first.messages().len();
+    assert!(length < 3 << 20, "{length} bytes of log");
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+}

@@ -76,3 +76,65 @@ fn a_leader_goes_on_when_its_file_may_not_grow_any_more() {
     let output = election(&format!("head -c 99999 /dev/zero > {}", text(&world.path().join("f"))));
     assert_eq!(output.status.code(), Some(128 + 25), "{output:?}");
 }
+
+/// Tokio panics where it gets no descriptor (6 and 7).
+#[test]
+fn too_few_files_are_named() {
+    let world = World::new();
+    for limit in 5..23 {
+        for command in ["status", "run"] {
+            let job: &[&str] = if command == "run" { &["--try", "--", "true"] } else { &[] };
+            let election = world.election(command, job);
+            let output = limited(&world, &format!("-n {limit}"), &election);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(125), "{limit}: {output:?}");
+            assert!(said.contains("`ulimit -n`") && !said.contains("panicked"), "{limit}: {said}");
+        }
+    }
+    let output = limited(&world, "-n 40", &world.election("run", &["--try", "--", "true"]));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// What an old container runtime does with a system call that it does not know.
+const OLD_RUNTIME: &str = r#"
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    (void)count;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
+    execvp(words[1], words + 1);
+    return 1;
+}
+"#;
+
+#[test]
+fn a_runtime_that_forbids_threads_is_named() {
+    let world = World::new();
+    let (source, program) = (world.path().join("old.c"), world.path().join("old"));
+    fs::write(&source, OLD_RUNTIME).expect("a file of our own");
+    let mut compiler = Command::new("cc");
+    assert!(
+        compiler.arg("-o").arg(&program).arg(&source).status().expect("a C compiler").success()
+    );
+    let run = world.election("run", &["--try", "--", "true"]);
+    let mut filtered = Command::new(&program);
+    filtered.arg(run.get_program()).args(run.get_args());
+    let output = world.output(&mut filtered);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert!(said.contains("clone3") && said.contains("seccomp"), "{said}");
+    assert!(!said.contains("ulimit"), "{said}");
+}

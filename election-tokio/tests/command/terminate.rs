@@ -237,3 +237,22 @@ fn a_signal_that_was_ignored_from_the_start_ends_nobody() {
     leader.send(Signal::TERM);
     assert_eq!(leader.exit(), Some(0));
 }
+
+/// Whoever starts a process hands on the signals that it blocks itself.
+#[test]
+fn signals_blocked_by_the_starter_end_elector_and_job() {
+    let world = World::new();
+    let mask = world.path().join("mask");
+    let job = "grep SigBlk /proc/self/status > mask.new; mv mask.new mask; sleep 600";
+    let run = world.election("run", &[&LONG[..], &["--", "sh", "-c", job]].concat());
+    let block = "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(1 .. 31)); exec @ARGV";
+    let mut blocking = Command::new("perl");
+    blocking.args(["-e", block]).arg(run.get_program()).args(run.get_args());
+    blocking.current_dir(world.path()).env(super::job::PLACE, world.path());
+    let mut candidate = world.start(blocking);
+    let mask = eventually("the job's mask", || fs::read_to_string(&mask).ok());
+    let mask = mask.split_whitespace().nth(1).expect("a mask");
+    assert_eq!(u64::from_str_radix(mask, 16), Ok(0), "signals that the job does not hear");
+    candidate.send(Signal::TERM);
+    assert_eq!(candidate.exit(), Some(128 + 15), "{}", candidate.messages());
+}

@@ -39,6 +39,7 @@ mod log;
 mod manual;
 mod plan;
 mod reading;
+mod room;
 mod run;
 mod secret;
 mod settings;
@@ -47,20 +48,25 @@ mod setup;
 mod source;
 mod store;
 mod systemd;
-mod threads;
+
 mod whereabouts;
 
 use arguments::{Arguments, Command};
 use exit::{Exit, Failed};
 use log::Log;
+use nix::sys::signal::SigSet;
 
 fn main() {
+    // Signals that whoever has started this blocks would neither end it nor its job, which inherits that.
+    // Nothing is wrong with an empty mask.
+    let _ = SigSet::empty().thread_set_mask();
     let mut arguments =
         Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
     let filed = settings::read(&mut arguments.command);
     let json = arguments.command.json();
     let logs = arguments.command.is_logged();
-    if let (Some(_), Err(failed)) = (arguments.command.log_level(), threads::room()) {
+    let room = arguments.command.log_level().map(|_| room::check());
+    if let Some(Err(failed)) = room {
         std::process::exit(failed.tell(json).code());
     }
     let log = arguments.command.log_level().map(|level| Log::start(json, level));

@@ -1,14 +1,24 @@
-//! What a hook prints, line by line.
+//! What a hook prints, line by line, up to a megabyte: one that prints without an end must fill no log.
 
 use std::{io, os::fd::OwnedFd};
-use tokio::net::unix::pipe::{self, Receiver};
+use tokio::{
+    net::unix::pipe::{self, Receiver},
+    task::yield_now,
+};
 
 /// A longer line is told in parts.
 const LONGEST: usize = 4096;
+/// So many bytes of the log are for a hook. The rest is read, so that the hook can go on, and counted.
+const MOST: usize = 1 << 20;
+/// What a line takes there besides its text.
+const FRAME: usize = 100;
 
 pub(super) struct Output {
     pipe: Receiver,
     received: Vec<u8>,
+    /// How much of the log is used.
+    told: usize,
+    dropped: usize,
     ended: bool,
 }
 
@@ -16,23 +26,26 @@ impl Output {
     /// A pipe, and the end for the hook.
     pub(super) fn new() -> io::Result<(Self, OwnedFd)> {
         let (sender, pipe) = pipe::pipe()?;
-        Ok((Self { pipe, received: Vec::new(), ended: false }, sender.into_blocking_fd()?))
+        let output = Self { pipe, received: Vec::new(), told: 0, dropped: 0, ended: false };
+        Ok((output, sender.into_blocking_fd()?))
     }
 
     /// The next line; `None` once nobody can write any more. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Option<String> {
         loop {
-            let newline = self.received.iter().position(|byte| *byte == b'\n');
-            let whole = self.ended || self.received.len() >= LONGEST;
-            if let Some(end) = newline {
-                let line: Vec<u8> = self.received.drain(..=end).collect();
-                return Some(text(&line[..end]));
+            if self.told >= MOST {
+                self.dropped += self.received.len();
+                self.received.clear();
             }
-            if whole && !self.received.is_empty() {
-                return Some(text(&std::mem::take(&mut self.received)));
+            if let Some(line) = self.line() {
+                self.told += line.len() + FRAME;
+                return Some(line);
             }
             if self.ended {
-                return None;
+                let dropped = std::mem::take(&mut self.dropped);
+                let most = "a megabyte of log";
+                return (dropped > 0)
+                    .then(|| format!("(its last {dropped} bytes are dropped, after {most})"));
             }
             let mut chunk = [0; LONGEST];
             let read = match self.pipe.readable().await {
@@ -41,11 +54,25 @@ impl Output {
             };
             match read {
                 Ok(0) => self.ended = true,
-                Ok(length) => self.received.extend_from_slice(&chunk[..length]),
+                Ok(length) => {
+                    self.received.extend_from_slice(&chunk[..length]);
+                    // Whoever waits for something else at the same time has its turn.
+                    yield_now().await;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => self.ended = true,
             }
         }
+    }
+
+    /// The next line of what was received, or what there is of it if nothing more will come.
+    fn line(&mut self) -> Option<String> {
+        if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.received.drain(..=end).collect();
+            return Some(text(&line[..end]));
+        }
+        let whole = self.ended || self.received.len() >= LONGEST;
+        (whole && !self.received.is_empty()).then(|| text(&std::mem::take(&mut self.received)))
     }
 }
 
