@@ -164,7 +164,9 @@ fn a_hidden_daemon_ends_with_the_job_that_has_left_it_behind() {
 fn a_hidden_job_is_told_to_end() {
     let place = Place::new();
     let work = "trap 'echo told > told; exit 7' TERM; echo > ticks; while :; do sleep 0.01; done";
-    for (what, way) in [WAYS[0], ("below a shell", "trap '' TERM; \"$0\" -c \"$1\"")] {
+    // The shell hears the signal, too, and goes on waiting.
+    let below = "trap : TERM; \"$0\" -c \"$1\" & wait $!; wait $!; exit $?";
+    for (what, way) in [WAYS[0], ("below a shell", below)] {
         for file in ["ticks", "told"] {
             let _ = fs::remove_file(place.world.path().join(file));
         }
@@ -224,4 +226,18 @@ fn a_crowd_of_others_costs_the_elector_nothing() {
     assert!(job.pid > 0);
     send(i32::try_from(crowd.id()).expect("a process id"), Signal::KILL);
     let _ = crowd.wait();
+}
+
+/// A thousand processes and more are reached in no moment; killing them begins earlier by that.
+#[test]
+fn a_job_that_takes_long_to_kill_is_warned_of() {
+    let world = World::new();
+    let crowd = "for (1..1500) { unless (fork) { sleep 600; exit } } sleep 600";
+    let mut command = world.election("run", &["--ttl", "3s", "--grace", "300ms"]);
+    command.args(["--", "perl", "-e", crowd]);
+    let mut candidate = world.start(command);
+    candidate.says("event=job_slow");
+    candidate.says("processes, so killing begins that much earlier");
+    candidate.send(Signal::TERM);
+    candidate.exit();
 }

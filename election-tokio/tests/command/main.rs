@@ -10,6 +10,7 @@
 //! the same question to the log: was there ever an overlap, and did the epochs grow? Tests wait for
 //! conditions, never for time to pass, and say what they waited for.
 
+mod both;
 mod certificates;
 mod check;
 mod clock;

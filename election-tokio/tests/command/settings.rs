@@ -71,7 +71,7 @@ fn every_option_can_be_in_the_file() {
         &format!(
             "store = {url:?}\nname = \"n\"\nnode = \"me\"\nlabel = \"10.0.0.1:80\"\nttl = \"9s\"\n\
              grace = \"1s\"\nwait = \"20s\"\non-lost = \"stop\"\nmin-epoch = 2000000000000\n\
-             no-schema = false\nallow-setuid = true\nleave-timeout = \"3s\"\ntimeout = \"9s\"\n\
+             no-schema = false\nallow-setuid = true\nisolate = false\nleave-timeout = \"3s\"\ntimeout = \"9s\"\n\
              interval = \"2s\"\nconflict-exit-code = 75\nat-least-for = \"20s\"\nclock-step = \"5m\"\n"
         ),
     );

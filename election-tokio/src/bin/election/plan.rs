@@ -39,6 +39,7 @@ pub(crate) struct Plan {
     pub(crate) leave_timeout: Duration,
     pub(crate) on_lost: OnLost,
     pub(crate) allow_setuid: bool,
+    pub(crate) isolate: bool,
 }
 
 /// What this process does while it leads.
@@ -137,6 +138,7 @@ impl Plan {
             work: if run.job.is_empty() { Work::Elsewhere } else { Work::Job(run.job.clone()) },
             on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
             allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
+            isolate: run.isolate || file.isolate == Some(true),
             ..stands
         })
     }
@@ -205,6 +207,7 @@ impl Plan {
             leave_timeout: leave_timeout.unwrap_or(LEAVING),
             on_lost: OnLost::Restart,
             allow_setuid: false,
+            isolate: false,
         })
     }
 }

@@ -65,6 +65,7 @@ pub(crate) struct File {
     pub(crate) no_schema: Option<bool>,
     #[serde(alias = "allow_setuid")]
     pub(crate) allow_setuid: Option<bool>,
+    pub(crate) isolate: Option<bool>,
     pub(crate) http: Option<String>,
     #[serde(alias = "http_exposed")]
     pub(crate) http_exposed: Option<bool>,

@@ -59,8 +59,8 @@ The job: SIGTERM and SIGINT go to all processes that the job has started, other 
 first process and that one's process group. When the first process ends, the rest is killed, so \
 start daemons in the foreground. It reads what this process is given, but never a terminal, in whose \
 place it finds nothing to read. Processes that others start for the job (docker run, systemd-run, \
-at) are not contained. To let nothing escape, give the job a PID namespace: -- unshare --pid \
---fork --kill-child CMD...";
+at) are not contained. If this process and its guard are killed at the same time (pkill -9), what the \
+job has started lives on, unless --isolate gives the job a PID namespace.";
 
 pub(super) const HOLD: &str = "\
 Once it leads, it prints one line on standard output: who leads, and under which epoch; with --json \
@@ -142,8 +142,8 @@ Log: on standard error, a line for each event, with --json an object. The field 
 (before, they are null in an object). The events: elected, lost, resigning, released, \
 not_released, in_vain, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
 listed, deaf, hears, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, told, \
-job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, hook, hook_failed, left, warning, \
-failed; with --cluster also unknown, joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
+job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_slow, job_survives, hook, hook_failed, left, \
+warning, failed; with --cluster also unknown, joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
 reachable, refused, twin, starved, certificates, certificates_refused, certificate_expires, \
 certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
 

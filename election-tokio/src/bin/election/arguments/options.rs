@@ -249,6 +249,11 @@ pub(crate) struct Run {
     /// another job may start beside them. No effect for root, whose jobs may gain them anyway
     #[arg(long, env = "ELECTION_ALLOW_SETUID")]
     pub(crate) allow_setuid: bool,
+    /// Run the job in a PID namespace that ends with its guard, so that the kernel kills all of it even
+    /// if this process and the guard are killed at the same time. Takes root, or a system that permits
+    /// user namespaces to everybody; an ordinary user's job sees itself as root there
+    #[arg(long, env = "ELECTION_ISOLATE")]
+    pub(crate) isolate: bool,
     /// End when the process that started this one ends
     #[arg(long, hide = true)]
     pub(crate) with_parent: bool,
@@ -323,6 +328,8 @@ pub(crate) struct Guard {
     pub(crate) slice: u64,
     #[arg(long)]
     pub(crate) allow_setuid: bool,
+    #[arg(long)]
+    pub(crate) isolate: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -343,6 +350,8 @@ pub(crate) struct Exec {
     pub(crate) cgroup: Option<PathBuf>,
     #[arg(long)]
     pub(crate) allow_setuid: bool,
+    #[arg(long)]
+    pub(crate) isolate: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,6 +9,8 @@ use super::process_tree::{self, Process};
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
 };
 
 /// The group of one guard's job.
@@ -19,20 +21,39 @@ const PREFIX: &str = "election-";
 
 impl Cgroup {
     /// Creates a group for the job of this guard; `None` if that is not possible.
-    pub(super) fn make() -> Option<Self> {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let (pid, started) = Process::of(process_tree::own_pid())?.key();
-        let parent = own(&mounts, &groups)?;
-        let family = family()?;
-        clear(&parent, &family);
-        let group = Self(parent.join(format!("{family}{pid}-{started}")));
+    ///
+    /// # Errors
+    /// If processes live on in the group of a guard that was killed together with its elector.
+    pub(super) fn make() -> Result<Option<Self>, String> {
+        let Some((parent, family)) = own().zip(family()) else { return Ok(None) };
+        clear(&parent, &family)?;
+        let own = Process::of(process_tree::own_pid()).map(|own| own.key());
+        Ok(own.and_then(|(pid, started)| {
+            Self::create(parent.join(format!("{family}{pid}-{started}")))
+        }))
+    }
+
+    fn create(path: PathBuf) -> Option<Self> {
+        let group = Self(path);
         fs::create_dir(&group.0).ok()?;
         if group.0.join("cgroup.kill").exists() {
             return Some(group);
         }
         group.remove();
         None
+    }
+
+    /// Kills what is in the group, until nothing is; `false` if that does not happen.
+    fn ends(&self) -> bool {
+        const PATIENCE: u32 = 1_000;
+        (0..PATIENCE).any(|_| {
+            self.kill();
+            let over = !self.is_populated();
+            if !over {
+                sleep(Duration::from_millis(1));
+            }
+            over
+        })
     }
 
     /// The group at a path that its guard has reported.
@@ -75,19 +96,29 @@ fn family() -> Option<String> {
     Some(format!("{PREFIX}{number}-"))
 }
 
-/// Removes the groups of guards that were killed together with their electors.
-fn clear(parent: &Path, family: &str) {
+/// Ends and removes the groups of guards that were killed together with their electors: nobody else is
+/// left to end what they have started.
+fn clear(parent: &Path, family: &str) -> Result<(), String> {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let guard = name.to_str().and_then(|name| {
             let (pid, started) = name.strip_prefix(family)?.split_once('-')?;
             Some((pid.parse().ok()?, started.parse().ok()?))
         });
-        let Some((pid, started)) = guard else { continue };
-        if Process::of(pid).is_none_or(|process| process.key() != (pid, started)) {
-            remove(&entry.path());
+        let Some(guard) = guard else { continue };
+        if process_tree::is_gone(guard) {
+            let group = Cgroup(entry.path());
+            if !group.ends() {
+                return Err(format!(
+                    "processes of an earlier job, whose elector and guard were killed, cannot be killed; \
+                     end those in {}/cgroup.procs first",
+                    group.0.display()
+                ));
+            }
+            group.remove();
         }
     }
+    Ok(())
 }
 
 /// The kernel removes no group that is in use, so this takes nothing away from anybody.
@@ -100,8 +131,15 @@ fn remove(group: &Path) {
     let _ = fs::remove_dir(group);
 }
 
-/// The directory of this process's own group, from `/proc/self/mountinfo` and `/proc/self/cgroup`.
-fn own(mounts: &str, groups: &str) -> Option<PathBuf> {
+/// The directory of this process's own group.
+fn own() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    own_of(&mounts, &groups)
+}
+
+/// The same, from `/proc/self/mountinfo` and `/proc/self/cgroup`.
+fn own_of(mounts: &str, groups: &str) -> Option<PathBuf> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
         let (mount, system) = line.split_once(" - ")?;
@@ -125,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_own_group_is_found_below_the_mount() {
-        let own = |groups| own(MOUNTS, groups);
+        let own = |groups| own_of(MOUNTS, groups);
         let service = own("0::/system.slice/cron.service\n");
         assert_eq!(service, Some("/sys/fs/cgroup/system.slice/cron.service".into()));
         assert_eq!(own("12:cpu:/x\n0::/\n"), Some("/sys/fs/cgroup/".into()));
@@ -135,7 +173,7 @@ mod tests {
     #[test]
     fn a_mount_of_a_part_shows_only_what_is_in_it() {
         let mounts = "31 23 0:27 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup ro\n";
-        assert_eq!(own(mounts, "0::/docker/1/a\n"), Some("/sys/fs/cgroup/a".into()));
-        assert_eq!(own(mounts, "0::/docker/2\n"), None);
+        assert_eq!(own_of(mounts, "0::/docker/1/a\n"), Some("/sys/fs/cgroup/a".into()));
+        assert_eq!(own_of(mounts, "0::/docker/2\n"), None);
     }
 }

@@ -84,6 +84,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
         leave_timeout,
         on_lost,
         allow_setuid,
+        isolate,
         ..
     } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
@@ -140,6 +141,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
         on_lost,
         conflict,
         allow_setuid,
+        isolate,
         json,
         settled: false,
         stuck: false,
@@ -262,6 +264,7 @@ struct Elector<'a> {
     on_lost: OnLost,
     conflict: Option<u8>,
     allow_setuid: bool,
+    isolate: bool,
     json: bool,
     /// This process has once known who leads. A permanent error ends only a start.
     settled: bool,
@@ -378,6 +381,7 @@ impl Elector<'_> {
             output: None,
             slice: self.handle.timer_slice(),
             allow_setuid: self.allow_setuid,
+            isolate: self.isolate,
             json: self.json,
         };
         let job = match Job::start(spec, lease.stop_by()) {

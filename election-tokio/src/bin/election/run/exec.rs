@@ -1,6 +1,6 @@
 //! The moment in which this binary becomes the job.
 
-use super::{cgroup::Cgroup, deadline::Deadline};
+use super::{cgroup::Cgroup, deadline::Deadline, isolate, process_tree};
 use crate::{
     arguments::Exec,
     exit::{Exit, Failed},
@@ -9,9 +9,7 @@ use crate::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::getxattr,
-    process::{
-        Pid, Signal, geteuid, getpid, getppid, kill_process, set_parent_process_death_signal,
-    },
+    process::{Signal, geteuid, getpid, kill_process, set_parent_process_death_signal},
     thread::set_no_new_privs,
 };
 use std::{
@@ -25,30 +23,36 @@ use std::{
         process::CommandExt as _,
     },
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, Command},
 };
 use tracing::Level;
 
 /// Executes the job. Returns only if that fails, and says where the elector finds it that nothing has
-/// run.
+/// run; or when an isolated job has ended.
 pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
-    let failed = begin(exec);
-    if let Ok(deadline) = Deadline::open(&exec.deadline) {
+    let deadline = Deadline::open(&exec.deadline).ok();
+    let failed = match begin(exec, deadline.as_ref()) {
+        Ok(Ok(job)) => return Ok(isolate::wait_for(&job)),
+        Ok(Err(exit)) => Ok(exit),
+        Err(failed) => Err(failed),
+    };
+    if let Some(deadline) = deadline {
         let _ = deadline.could_not_begin();
     }
     failed
 }
 
 /// Asks the kernel to kill this process when the guard dies, checks that the guard is not dead yet
-/// and that the hard stop has not come, and executes the job. Returns only if that fails.
+/// and that the hard stop has not come, and executes the job. Returns only if that fails, or with an
+/// isolated job.
 ///
 /// The kernel forgets the request if the job is a set-user-ID program, and does not pass it on to
-/// the job's own children; guard and elector cover both.
-fn begin(exec: &Exec) -> Result<Exit, Failed> {
+/// the job's own children; guard and elector cover both, and [`isolate`] where it is asked for.
+fn begin(exec: &Exec, deadline: Option<&Deadline>) -> Result<Result<Child, Exit>, Failed> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failed::of("cannot tie the job's life to its guard", &error))?;
-    if getppid().map(Pid::as_raw_pid) != Some(exec.parent) {
-        return Ok(Exit::TOOL_FAILED);
+    if process_tree::parent() != Some(exec.parent) {
+        return Ok(Err(Exit::TOOL_FAILED));
     }
     let Some((program, arguments)) = exec.job.split_first() else {
         return Err(Failed::new("no job is named; write it after --"));
@@ -74,18 +78,29 @@ fn begin(exec: &Exec) -> Result<Exit, Failed> {
     // A guard that stood still between its look at the clock and the start of this process kills
     // this process, but only after the job has begun. So this process looks at the clock itself,
     // and ends as the guard would have ended it.
-    if let Ok(deadline) = Deadline::open(&exec.deadline) {
+    if let Some(deadline) = deadline {
         if deadline.get() <= election_tokio::now() {
             let _ = deadline.was_missed();
             let _ = kill_process(getpid(), Signal::KILL);
+            return Ok(Err(Exit::signal(Signal::KILL.as_raw()))); // the first of a namespace
         }
     }
-    let error = Command::new(program).args(arguments).exec();
+    let mut job = Command::new(program);
+    job.args(arguments);
+    let error = if exec.isolate {
+        isolate::look_around()?;
+        match job.spawn() {
+            Ok(job) => return Ok(Ok(job)),
+            Err(error) => error,
+        }
+    } else {
+        job.exec()
+    };
     tell("failed", unexecutable(program, &error));
-    Ok(match error.kind() {
+    Ok(Err(match error.kind() {
         ErrorKind::NotFound => Exit::NOT_FOUND,
         _ => Exit::CANNOT_EXECUTE,
-    })
+    }))
 }
 
 /// Prints a line as the elector would, unless it would have to wait for a reader.

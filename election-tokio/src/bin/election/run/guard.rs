@@ -9,7 +9,10 @@ use super::{
     cgroup::Cgroup,
     deadline::Deadline,
     ipc::{self, Connection, Order, Report},
-    process_tree::{self, Killing},
+    isolate,
+    killing::Killing,
+    process_tree,
+    reach::Reach,
     reaper::{Reaped, Reaper},
     signals,
 };
@@ -17,6 +20,7 @@ use crate::{
     arguments::Guard as Arguments,
     exit::{Exit, Failed},
 };
+use election_tokio::core::Timestamp;
 use rustix::process::{Pid, Signal, kill_current_process_group};
 use std::{
     collections::BTreeSet,
@@ -40,9 +44,15 @@ pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
         let _steady = signals::stand_in_the_background().map_err(|error| failed(&error))?;
         let elector = Connection::new(elector).map_err(|error| failed(&error))?;
         let reaper = Reaper::adopting().map_err(|error| failed(&error))?;
-        let cgroup = Cgroup::make();
+        let (cgroup, obstacle) = match Cgroup::make() {
+            Ok(cgroup) => (cgroup, None),
+            Err(obstacle) => (None, Some(obstacle)),
+        };
         let mut guard = Guard::new(elector, deadline, reaper, cgroup);
-        guard.start(&arguments, stdin);
+        match obstacle {
+            None => guard.start(&arguments, stdin),
+            Some(obstacle) => guard.failed(obstacle),
+        }
         guard.watch(Duration::from_nanos(arguments.slice)).await;
         if let Some(cgroup) = &guard.cgroup {
             cgroup.remove();
@@ -60,6 +70,7 @@ struct Guard {
     job: Option<i32>,
     stage: Stage,
     killing: Killing,
+    reach: Reach,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +90,8 @@ impl Guard {
         cgroup: Option<Cgroup>,
     ) -> Self {
         let (killing, stage) = (Killing::default(), Stage::Running);
-        Self { elector, deadline, reaper, cgroup, job: None, stage, killing }
+        let reach = Reach::default();
+        Self { elector, deadline, reaper, cgroup, job: None, stage, killing, reach }
     }
 
     /// Starts the job, unless its time is over already.
@@ -94,17 +106,24 @@ impl Guard {
         if let Some(path) = self.cgroup.as_ref().and_then(|cgroup| cgroup.path().to_str()) {
             self.elector.report(&Report::Cgroup(path.to_owned()));
         }
+        if arguments.isolate {
+            if let Err(error) = isolate::enter() {
+                return self.failed(isolate::refused(&error));
+            }
+        }
         match self.command(arguments, stdin).spawn() {
             Ok(child) => {
                 let pid = Pid::from_child(&child).as_raw_pid();
                 self.job = Some(pid);
                 self.elector.report(&Report::Started(pid));
             }
-            Err(error) => {
-                let _ = self.deadline.could_not_begin();
-                self.elector.report(&Report::Failed(error.to_string()));
-            }
+            Err(error) => self.failed(error.to_string()),
         }
+    }
+
+    fn failed(&self, why: String) {
+        let _ = self.deadline.could_not_begin();
+        self.elector.report(&Report::Failed(why));
     }
 
     fn command(&self, arguments: &Arguments, stdin: OwnedFd) -> Command {
@@ -114,20 +133,22 @@ impl Guard {
         if let Some(cgroup) = &self.cgroup {
             words.extend(["--cgroup".into(), cgroup.path().into()]);
         }
-        if arguments.allow_setuid {
-            words.push("--allow-setuid".into());
-        }
-        if arguments.json {
-            words.push("--json".into());
-        }
+        let Arguments { allow_setuid, isolate, json, .. } = *arguments;
+        let flags = [("--allow-setuid", allow_setuid), ("--isolate", isolate), ("--json", json)];
+        words.extend(flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag.into()));
         words.push("--".into());
         let mut command = super::itself();
         command.args(words).args(&arguments.job).stdin(Stdio::from(stdin));
         command
     }
 
+    /// When killing begins, so that it is done at the hard stop.
+    fn stop_at(&self) -> Timestamp {
+        self.deadline.get() - self.reach.time()
+    }
+
     fn is_over(&self) -> bool {
-        self.deadline.get() <= election_tokio::now()
+        self.stop_at() <= election_tokio::now()
     }
 
     /// Ends when nothing of the job is left.
@@ -140,12 +161,16 @@ impl Guard {
             self.judge();
             let wait = match self.stage {
                 Stage::Killing => self.kill(),
-                _ => self.deadline.get().since(election_tokio::now()).min(slice),
+                _ => self.stop_at().since(election_tokio::now()).min(slice),
             };
             tokio::select! {
                 biased;
                 order = self.elector.next_order(), if heard => match (order, self.stage) {
-                    (Some(Order::Look), _) | (Some(_), Stage::Killing) => {}
+                    (Some(_), Stage::Killing) => {}
+                    (Some(Order::Look), _) => {
+                        let slow = self.reach.measure();
+                        slow.into_iter().for_each(|what| self.elector.report(&Report::Slow(what)));
+                    }
                     (Some(Order::Stopping), _) => self.stage = Stage::Stopping,
                     (None, _) => {
                         heard = false;

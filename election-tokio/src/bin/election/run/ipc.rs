@@ -45,6 +45,8 @@ pub(super) enum Report {
     Ended(i32),
     /// The processes that it has left behind are being killed.
     LeftBehind(String),
+    /// It takes so long to kill the job, which will begin so much earlier.
+    Slow(String),
     /// The job has this control group.
     Cgroup(String),
     /// The job's processes fork faster than they can be killed, so the guard kills its whole
@@ -65,6 +67,7 @@ impl Report {
             Self::Overdue => "overdue\n".to_owned(),
             Self::Ended(status) => format!("ended {status}\n"),
             Self::LeftBehind(what) => format!("left {}\n", one_line(what)),
+            Self::Slow(what) => format!("slow {}\n", one_line(what)),
             Self::Cgroup(path) => format!("cgroup {}\n", one_line(path)),
             Self::Together => "together\n".to_owned(),
         }
@@ -78,6 +81,7 @@ impl Report {
             "overdue" => Self::Overdue,
             "ended" => Self::Ended(rest.parse().ok()?),
             "left" => Self::LeftBehind(rest.to_owned()),
+            "slow" => Self::Slow(rest.to_owned()),
             "cgroup" => Self::Cgroup(rest.to_owned()),
             "together" => Self::Together,
             _ => return None,
@@ -239,6 +243,7 @@ mod tests {
             Report::Overdue,
             Report::Ended(9),
             Report::LeftBehind("process 7 (a b)".to_owned()),
+            Report::Slow("7 ms to kill its 2 processes".to_owned()),
             Report::Cgroup("/sys/fs/cgroup/a b".to_owned()),
             Report::Together,
         ] {

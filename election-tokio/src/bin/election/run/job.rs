@@ -8,8 +8,9 @@ use super::{
     cgroup::Cgroup,
     deadline::Deadline,
     ipc::{self, Connection, Order, Report},
+    killing::Killing,
     main_process::{self, MainProcess},
-    process_tree::{self, Key, Killing, Process},
+    process_tree::{self, Key, Process},
     reaper::{Reaped, Reaper},
 };
 use crate::whereabouts::Whereabouts;
@@ -48,6 +49,8 @@ pub(super) enum Event {
     Unguarded,
     /// The main process has left these behind, which are killed.
     LeftBehind(String),
+    /// It takes so long to kill the job, which will begin so much earlier.
+    Slow(String),
     /// Nothing of the job is left.
     Gone,
 }
@@ -61,6 +64,7 @@ pub(super) struct JobSpec<'a> {
     pub(super) output: Option<OwnedFd>,
     pub(super) slice: Duration,
     pub(super) allow_setuid: bool,
+    pub(super) isolate: bool,
     /// Whether messages until the start of the job are JSON.
     pub(super) json: bool,
 }
@@ -120,12 +124,9 @@ impl Job {
         let mut command = super::itself();
         spec.whereabouts.hand_to(&mut command);
         command.args(["__guard", "--slice", &spec.slice.as_nanos().to_string()]);
-        if spec.allow_setuid {
-            command.arg("--allow-setuid");
-        }
-        if spec.json {
-            command.arg("--json");
-        }
+        let JobSpec { allow_setuid, isolate, json, .. } = spec;
+        let flags = [("--allow-setuid", allow_setuid), ("--isolate", isolate), ("--json", json)];
+        command.args(flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag));
         command.arg("--").args(spec.words).envs(spec.environment.iter().map(|(k, v)| (k, v)));
         if let Some(output) = spec.output {
             command.stdout(output.try_clone()?).stderr(output);
@@ -283,6 +284,7 @@ impl Job {
                 Event::Ended(ExitStatus::from_raw(status))
             }
             Report::LeftBehind(what) => Event::LeftBehind(what),
+            Report::Slow(what) => Event::Slow(what),
             Report::Cgroup(path) => {
                 self.cgroup = Some(Cgroup::at(&path));
                 return None;
@@ -365,7 +367,10 @@ impl Job {
         let (root, but) = self.family();
         match self.killing.round(root, &but) {
             Ok(pause) => self.pause = pause,
-            Err(_) => self.dismiss(), // the rest of its group dies with it
+            Err(_) => {
+                self.pause = PATIENCE;
+                self.dismiss(); // the rest of its group dies with it
+            }
         }
         // A guard that works is needed: it stays when this process goes.
         if late(since) && !Process::of(self.guard).is_some_and(|guard| guard.acts()) {

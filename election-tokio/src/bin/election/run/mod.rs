@@ -31,7 +31,10 @@
 //! The job's process group is never the terminal's foreground: the kernel would stop a job that reads
 //! from it, for good. So its input is empty where this process's is a terminal.
 //!
-//! These cases remain: a guard and an elector that are both stopped or killed by force; a machine
+//! If guard and elector are killed together, the kernel kills the job's first process; the rest of it
+//! only with `--isolate` ([`isolate`]), or when a guard finds it later ([`cgroup`]).
+//!
+//! These cases remain: a guard and an elector that are both stopped, or killed without that; a machine
 //! that stops and goes on after the lease has passed; work that the job has others do for it
 //! (`docker run`, `systemd-run`, `at`), or has moved into a PID namespace that was there before it
 //! (`nsenter`, unless it has a control group). Fence those by `ELECTION_EPOCH`.
@@ -45,9 +48,12 @@ mod hold;
 mod hooks;
 mod input;
 mod ipc;
+mod isolate;
 mod job;
+mod killing;
 mod main_process;
 mod process_tree;
+mod reach;
 mod reaper;
 mod signals;
 mod start;

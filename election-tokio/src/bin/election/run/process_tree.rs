@@ -28,8 +28,8 @@
 use rustix::{
     io::Errno,
     process::{
-        Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open,
-        pidfd_send_signal, test_kill_process,
+        Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
+        test_kill_process,
     },
 };
 use std::{
@@ -37,7 +37,6 @@ use std::{
     fmt, fs,
     io::{self, ErrorKind},
     path::Path,
-    time::Duration,
 };
 
 /// One particular process: its id and its start time, since ids are reused. The time is 0 of a process
@@ -48,10 +47,10 @@ pub(super) type Key = (i32, u64);
 #[derive(Clone, Debug)]
 pub(super) struct Process {
     pub(super) pid: i32,
-    parent: i32,
+    pub(super) parent: i32,
     /// 0 if it is not known, or in another PID namespace.
     pub(super) group: i32,
-    session: i32,
+    pub(super) session: i32,
     state: char,
     threads: u32,
     name: String,
@@ -97,7 +96,7 @@ impl Process {
 
     /// Whether the process can still do something. A dead process only waits to be reaped, but a
     /// process of which only the first thread has ended looks the same.
-    fn lives(&self) -> bool {
+    pub(super) fn lives(&self) -> bool {
         match self.state {
             'X' => false,
             'Z' => self.threads > 1,
@@ -142,8 +141,16 @@ pub(super) fn exists(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
+/// Whether the process of this key has ended. One that only cannot be looked at has not.
+pub(super) fn is_gone((pid, started): Key) -> bool {
+    match Process::of(pid) {
+        Some(now) => now.started != started || !now.lives(),
+        None => !exists(pid),
+    }
+}
+
 /// Who is whose child. Dead children count until they are reaped.
-enum Kinship {
+pub(super) enum Kinship {
     /// The kernel lists them.
     Listed,
     /// All processes that `/proc` shows, by their parents.
@@ -151,7 +158,7 @@ enum Kinship {
 }
 
 impl Kinship {
-    fn look() -> io::Result<Self> {
+    pub(super) fn look() -> io::Result<Self> {
         if is_listed() { Ok(Self::Listed) } else { Self::scan() }
     }
 
@@ -173,7 +180,7 @@ impl Kinship {
     }
 
     /// All descendants, dead ones included.
-    fn below(&self, root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
+    pub(super) fn below(&self, root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
         let mut found: Vec<Process> = Vec::new();
         let mut known = BTreeSet::from([root]);
         let (mut parent, mut children, mut next) = (root, self.children(root)?, 0);
@@ -206,11 +213,16 @@ fn children_of(parent: i32) -> io::Result<Vec<i32>> {
     for thread in fs::read_dir(format!("/proc/{parent}/task"))? {
         match fs::read_to_string(thread?.path().join("children")) {
             Ok(list) => children.extend(list.split_whitespace().flat_map(str::parse::<i32>)),
-            Err(error) if error.kind() == ErrorKind::NotFound => {} // the thread has ended
+            Err(error) if is_over(&error) => {} // with the thread
             Err(error) => return Err(error),
         }
     }
     Ok(children)
+}
+
+/// Whether what should be read about a process is gone with it.
+fn is_over(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
 /// The living descendants of one process, except for some and their descendants.
@@ -230,20 +242,6 @@ pub(super) fn own_children() -> io::Result<BTreeSet<Key>> {
     Ok(listed.map(|process| process.key()).collect())
 }
 
-/// The process groups that can be killed as a whole. Nobody else can join a session that the job has
-/// begun, and nobody else joins a group that it has begun. Who has begun a group whose first process is
-/// gone, is not known; it is killed only if nothing else helps (`outrun`), and it is not the group of
-/// this process or its `parent`, which a job can join.
-fn groups_of(found: &[Process], own: &Process, parent: i32, outrun: bool) -> BTreeSet<i32> {
-    let pids: BTreeSet<i32> = found.iter().map(|process| process.pid).collect();
-    let is_the_jobs = |process: &&Process| {
-        let group = process.group;
-        let begun = process.session != own.session || pids.contains(&group);
-        group > 0 && group != own.group && (begun || outrun && group != parent && !exists(group))
-    };
-    found.iter().filter(is_the_jobs).map(|process| process.group).collect()
-}
-
 /// Sends a signal to each process. Returns those that this user may not signal.
 pub(super) fn send(processes: Vec<Process>, signal: Signal) -> Vec<Process> {
     let refuses = |process: &Process| process.send(signal) == Err(Errno::PERM);
@@ -258,56 +256,6 @@ pub(super) fn list(processes: &[Process]) -> String {
         text.push(format!("{} more", processes.len() - MOST));
     }
     text.join(", ")
-}
-
-/// How many rounds in a row may find a new process before process groups are killed that are not known
-/// to be the job's alone.
-const PATIENCE: u32 = 200;
-
-/// Rounds of killing: with hardly a pause while new processes turn up, and longer and longer pauses for
-/// processes that cannot be killed.
-#[derive(Debug, Default)]
-pub(super) struct Killing {
-    known: BTreeSet<Key>,
-    rounds: u32,
-    /// How many rounds in a row have found a new process.
-    outrun: u32,
-}
-
-impl Killing {
-    /// Kills the descendants that [`below`] would find. Returns the pause until the next round.
-    ///
-    /// # Errors
-    /// As there.
-    pub(super) fn round(&mut self, root: i32, but: &BTreeSet<Key>) -> io::Result<Duration> {
-        let mut found = Kinship::look()?.below(root, but)?;
-        let own = Process::of(own_pid()).ok_or(ErrorKind::NotFound)?;
-        let parent = Process::of(own.parent).map_or(0, |parent| parent.group);
-        // All at once and with those that were born since; one by one they might never be caught.
-        let groups = groups_of(&found, &own, parent, self.is_outrun());
-        for group in groups.into_iter().filter_map(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        found.retain(Process::lives);
-        for process in &found {
-            let _ = process.send(Signal::KILL);
-        }
-        Ok(self.pause(&found))
-    }
-
-    fn pause(&mut self, found: &[Process]) -> Duration {
-        let found: BTreeSet<Key> = found.iter().map(Process::key).collect();
-        let new = !found.is_subset(&self.known);
-        self.known = found;
-        self.rounds = if new { 0 } else { (self.rounds + 1).min(8) };
-        self.outrun = if new { self.outrun + 1 } else { 0 };
-        Duration::from_millis(1 << self.rounds)
-    }
-
-    /// Whether processes are born faster than they are killed.
-    pub(super) fn is_outrun(&self) -> bool {
-        self.outrun >= PATIENCE
-    }
 }
 
 /// Checks that `/proc` shows the same process ids as the kernel uses for this process, and either every
@@ -336,6 +284,13 @@ pub(super) fn own_pid() -> i32 {
     getpid().as_raw_pid()
 }
 
+/// The parent of this process, by the numbers that `/proc` shows; `getppid` knows none outside of this
+/// PID namespace.
+pub(super) fn parent() -> Option<i32> {
+    let text = fs::read("/proc/self/stat").ok()?;
+    Process::parse(0, &String::from_utf8_lossy(&text)).map(|own| own.parent)
+}
+
 /// This process's group; 0 if that belongs to an outer PID namespace, as that of a first process whom
 /// nobody has given a group (`unshare --pid --fork`). So it is not asked for by `getpgrp`, whose answer
 /// rustix takes to be no 0.
@@ -344,17 +299,22 @@ pub(super) fn own_group() -> i32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::process::CommandExt as _;
-
-    fn process(pid: i32, parent: i32, group: i32, state: char, threads: u32) -> Process {
+impl Process {
+    /// Of a session of its own if its group's number is high.
+    pub(super) fn fake(pid: i32, parent: i32, group: i32, state: char, threads: u32) -> Self {
         let session = if group > 200 { group } else { 1 };
         let text = format!(
             "{pid} (a (b) c) {state} {parent} {group} {session} 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 77 0"
         );
-        Process::parse(pid, &text).unwrap()
+        Self::parse(pid, &text).unwrap()
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::kill_process_group;
+    use std::{os::unix::process::CommandExt as _, time::Duration};
 
     /// Real ones, since both ways to find them read `/proc`.
     #[test]
@@ -393,45 +353,11 @@ mod tests {
     }
 
     #[test]
-    fn a_group_with_somebody_else_in_it_is_not_killed_as_a_whole() {
-        let own = process(100, 99, 100, 'S', 1);
-        let found = [
-            process(101, 100, 100, 'S', 1), // in this process's group
-            process(102, 100, 102, 'Z', 1), // has begun one
-            process(103, 102, 102, 'S', 1),
-            process(104, 100, 1, 'S', 1), // in that of another, which lives
-            process(105, 100, i32::MAX, 'S', 1), // in a session that the job has begun
-        ];
-        let groups = |parent, outrun| groups_of(&found, &own, parent, outrun);
-        assert_eq!(groups(99, false), BTreeSet::from([102, i32::MAX]));
-        assert_eq!(groups(99, true), BTreeSet::from([102, i32::MAX]));
-        let gone = i32::MAX - 1;
-        let leaderless = [Process { group: gone, session: 1, ..process(106, 100, 1, 'S', 1) }];
-        assert!(groups_of(&leaderless, &own, 99, false).is_empty());
-        assert_eq!(groups_of(&leaderless, &own, 99, true), BTreeSet::from([gone]));
-        assert!(groups_of(&leaderless, &own, gone, true).is_empty());
-    }
-
-    #[test]
     fn what_is_dead_but_for_a_thread_lives() {
-        let lives = |state, threads| process(7, 1, 7, state, threads).lives();
+        let lives = |state, threads| Process::fake(7, 1, 7, state, threads).lives();
         assert_eq!(
             [lives('Z', 1), lives('Z', 2), lives('X', 1), lives('D', 1)],
             [false, true, false, true]
         );
-    }
-
-    #[test]
-    fn killing_slows_down_only_when_nobody_new_turns_up() {
-        let (one, two) = (process(1, 0, 1, 'D', 1), process(2, 0, 1, 'D', 1));
-        let mut killing = Killing::default();
-        let mut pause = |found: &[Process]| killing.pause(found).as_millis();
-        assert_eq!(pause(std::slice::from_ref(&one)), 1);
-        assert_eq!(pause(std::slice::from_ref(&one)), 2);
-        for _ in 0..20 {
-            pause(std::slice::from_ref(&one));
-        }
-        assert_eq!(pause(std::slice::from_ref(&one)), 256);
-        assert_eq!(pause(&[one, two]), 1);
     }
 }

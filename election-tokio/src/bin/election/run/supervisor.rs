@@ -183,6 +183,12 @@ impl<'a> Supervisor<'a> {
                  the job's first process wait for the others (setsid --wait, a daemon's foreground \
                  mode)"
             ),
+            Event::Slow(what) => warn!(
+                event = "job_slow",
+                epoch = self.epoch(),
+                "it takes {what}, so killing begins that much earlier, and the job has less time to \
+                 end by itself; give it fewer processes, or a longer --grace"
+            ),
             Event::Ended(status) => {
                 self.status = Some(status);
                 if self.told.is_none() {

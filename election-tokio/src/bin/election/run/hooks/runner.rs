@@ -159,6 +159,7 @@ impl Runner<'_> {
             output: Some(end),
             slice: Duration::from_nanos(self.arguments.slice),
             allow_setuid: self.arguments.allow_setuid,
+            isolate: false,
             json: self.arguments.json,
         };
         let deadline = match event.kind {
@@ -225,6 +226,7 @@ impl Running {
                     self.kind.hook()
                 );
             }
+            job::Event::Slow(_) => {} // killed so much earlier
             job::Event::Ended(status) => self.status = Some(status),
             job::Event::Gone => return true,
         }
