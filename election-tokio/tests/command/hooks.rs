@@ -283,7 +283,7 @@ fn a_hook_has_what_is_its_own_and_nothing_else() {
 #[test]
 fn endless_output_of_a_hook_is_dropped_and_counted() {
     let world = World::new();
-    let options = [&LONG[..], &["--node", "first", "--on-lead", "echo begun; exec yes"]].concat();
+    let options = [&LONG[..], &["--on-lead", "echo begun; exec yes"]].concat();
     let mut first = world.candidate("first", &options[..], "");
     first.says("on-lead: y");
     first.send(Signal::TERM);

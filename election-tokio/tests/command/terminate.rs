@@ -244,7 +244,8 @@ fn signals_blocked_by_the_starter_end_elector_and_job() {
     let world = World::new();
     let mask = world.path().join("mask");
     let job = "grep SigBlk /proc/self/status > mask.new; mv mask.new mask; sleep 600";
-    let run = world.election("run", &[&LONG[..], &["--", "sh", "-c", job]].concat());
+    let run =
+        world.election("run", &[&LONG[..], &["--name", "default", "--", "sh", "-c", job]].concat());
     let block = "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(1 .. 31)); exec @ARGV";
     let mut blocking = Command::new("perl");
     blocking.args(["-e", block]).arg(run.get_program()).args(run.get_args());
