@@ -64,8 +64,8 @@ pub(super) fn wait_for(job: &Child) -> Exit {
 pub(super) fn refused(error: &io::Error) -> String {
     format!(
         "this system does not give the job a PID namespace (--isolate): {error}; it takes root, or user \
-         namespaces for everybody, and in a container the right to mount /proc: permit that, or leave \
-         --isolate out"
+         namespaces for everybody and a /proc without parts that are protected (by a container, by \
+         systemd's ProtectKernelTunables=): permit that, or leave --isolate out"
     )
 }
 

@@ -373,7 +373,7 @@ impl Job {
             }
         }
         // A guard that works is needed: it stays when this process goes.
-        if late(since) && !Process::of(self.guard).is_some_and(|guard| guard.acts()) {
+        if late(since) && Process::of(self.guard).is_none_or(|guard| !guard.acts()) {
             self.dismiss();
         }
     }
