@@ -57,7 +57,7 @@ pub(crate) async fn one_that_changes_epochs_is_warned_of(server: &Server) {
     let trigger =
         "CREATE TRIGGER t BEFORE UPDATE ON election_leader FOR EACH ROW SET NEW.epoch = 5";
     server.administer("changed", trigger);
-    let arguments = ["run", "--ttl", "1s", "--min-epoch", "10", "--wait", "2s", "--", "true"];
+    let arguments = ["run", "--ttl", "3s", "--min-epoch", "10", "--wait", "4s", "--", "true"];
     let output = command(&url, &arguments).await;
     assert_eq!(output.status.code(), Some(124), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);

@@ -44,7 +44,7 @@ pub(crate) async fn a_lease_of_ten_years_is_named(server: &Server) {
     server.administer("ahead", ahead);
     let run = async |waits: &[&str]| {
         let output =
-            command(&url, &[&["run", "--ttl", "1s"], waits, &["--", "true"]].concat()).await;
+            command(&url, &[&["run", "--ttl", "5s"], waits, &["--", "true"]].concat()).await;
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (code, said) = run(&["--try"]).await;
