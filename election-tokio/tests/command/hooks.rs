@@ -286,6 +286,7 @@ fn endless_output_of_a_hook_is_dropped_and_counted() {
     let options = [&LONG[..], &["--on-lead", "echo begun; exec yes"]].concat();
     let mut first = world.candidate("first", &options[..], "");
     first.says("on-lead: y");
+    world.start_after(0); // the job hears a signal from now on
     first.send(Signal::TERM);
     assert_eq!(first.exit(), Some(0));
     first.says("bytes are dropped, after a megabyte of log");
