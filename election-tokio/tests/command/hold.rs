@@ -153,7 +153,7 @@ fn a_holder_that_lost_its_lease_exits_like_a_job_that_is_to_stop() {
 fn full() -> (UnixStream, Stdio) {
     let (reader, mut writer) = UnixStream::pair().expect("a pair of sockets");
     writer.set_nonblocking(true).expect("a socket of our own");
-    while writer.write(&[b'x'; 4096]).is_ok() {}
+    while writer.write_all(&[b'x'; 4096]).is_ok() {}
     writer.set_nonblocking(false).expect("a socket of our own");
     (reader, OwnedFd::from(writer).into())
 }
