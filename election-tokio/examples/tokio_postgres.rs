@@ -73,8 +73,8 @@ impl Store for Raw {
             match exchange.advance(&outcome).map_err(misread)? {
                 Progress::More => {}
                 Progress::Done(answer) => {
-                    let candidate = &registration.candidate;
-                    let tell = self.statements.tell(&registration.namespace, Some(candidate));
+                    let candidate = &who.candidate;
+                    let tell = self.statements.tell(&who.namespace, Some(candidate));
                     if let (Answer::Released, Some(tell)) = (&answer, tell) {
                         // If it fails, the others find out when they next look.
                         let _ = run(&client, &tell).await;
