@@ -25,7 +25,7 @@ impl Epoch {
 
     /// The highest least epoch that can be set: half of what a JSON number holds exactly; in
     /// milliseconds, more than 140,000 years. A mistyped value must not use up the numbers.
-    pub(crate) const MOST_LEAST: Self = Self(1 << 52);
+    pub(crate) const MAX_MIN: Self = Self(1 << 52);
 
     /// The epoch before this one; [`Epoch::NONE`] has none before it.
     pub(crate) const fn before(self) -> Self {

@@ -38,7 +38,7 @@
 //! | --- | --- | --- | --- |
 //! | `unknown` | info | this node does not know who leads: it hears no leader, and too few others to say that nobody leads | `cause` |
 //! | `unready` | info | this node could not vote now, or hears no majority that hears it | `cause` |
-//! | `ready` | info | it could vote now, and hears a majority: a restart of another member leaves one that votes | |
+//! | `ready` | info | it could vote now, and is among a majority whose members hear each other | |
 //! | `ballot` | error | the ballot cannot be read: this node follows and never votes | `cause` |
 //! | `first_epoch` | warn | this node leads under epoch 1: the cluster is new, or all its ballots are lost | |
 //! | `save_failed` | warn | the ballot could not be written, told once until it can | `epoch`, `cause` |

@@ -366,9 +366,9 @@ impl Lease {
         };
         let again = self.now + release.pause + spread;
         release.pause = (release.pause * 2 + jitter).min(longest);
-        let is_over = again >= release.until;
-        self.timers.set(Timer::Resign, again);
-        if is_over {
+        if again < release.until {
+            self.timers.set(Timer::Resign, again);
+        } else {
             self.take_release();
         }
     }

@@ -279,7 +279,7 @@ impl Round<'_> {
             | Answer::Unswept
             | Answer::Released
             | Answer::Others(_) => {
-                self.races += u32::from(answer != Answer::Listed);
+                self.races += u32::from(!matches!(answer, Answer::Listed | Answer::Unswept));
                 let Candidacy { seen, expiry: ttl, clock_step, .. } = *self.candidacy;
                 self.question = Query::Attempt { seen, ttl, clock_step };
                 None

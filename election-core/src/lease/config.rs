@@ -54,7 +54,7 @@ impl Config {
     pub const DEFAULT_DRIFT: Drift = Drift::NINE_PERCENT;
     /// The highest value for `min_epoch`: half of what a JSON number holds exactly; in
     /// milliseconds, more than 140,000 years. A mistyped value must not use up the numbers.
-    pub const MAX_MIN_EPOCH: Epoch = Epoch::MOST_LEAST;
+    pub const MAX_MIN_EPOCH: Epoch = Epoch::MAX_MIN;
     /// The longest step of the database's clock that can be allowed for: a year.
     pub const MAX_CLOCK_STEP: Duration = MAX_CLOCK_STEP;
 

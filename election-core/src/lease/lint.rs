@@ -71,7 +71,7 @@ pub enum ConfigError {
     /// The epochs above it would not fit into every database and into JSON.
     #[error(
         "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
-         into every database and into JSON", max = Epoch::MOST_LEAST
+         into every database and into JSON", max = Epoch::MAX_MIN
     )]
     MinEpochTooHigh(Epoch),
     /// One hung statement would cost the lease.

@@ -55,7 +55,7 @@ impl Config {
 
     /// The highest value for `min_epoch`: half of what a JSON number holds exactly. A mistyped value
     /// must not use up the numbers.
-    pub const MAX_MIN_EPOCH: Epoch = Epoch::MOST_LEAST;
+    pub const MAX_MIN_EPOCH: Epoch = Epoch::MAX_MIN;
 
     /// Begins the configuration of the node `me`, one of `members` (in any order, the same list on
     /// all nodes). Other nodes reach its data at `address`. Every duration that is not set is

@@ -50,7 +50,7 @@ pub enum ConfigError {
     /// The least epoch is above [`Config::MAX_MIN_EPOCH`](super::Config::MAX_MIN_EPOCH).
     #[error(
         "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
-         into JSON", max = Epoch::MOST_LEAST
+         into JSON", max = Epoch::MAX_MIN
     )]
     MinEpochTooHigh(Epoch),
     /// Less than the spans that follow from `down_after` need, of which none is below one

@@ -56,7 +56,12 @@ impl PeerSet {
 
     /// The members in it, in order.
     pub fn members(self) -> impl Iterator<Item = Peer> {
-        (0..64).map(Peer).filter(move |peer| self.contains(*peer))
+        let mut rest = self.0;
+        core::iter::from_fn(move || {
+            let lowest = rest.trailing_zeros();
+            rest &= rest.wrapping_sub(1);
+            u8::try_from(lowest).ok().filter(|place| *place < 64).map(Peer)
+        })
     }
 
     /// Whether a member is in it.

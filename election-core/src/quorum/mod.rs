@@ -103,8 +103,8 @@
 //!   election. A node that knows its promises supports a primary at once, and this ends the grace:
 //!   whomever it supported before was that primary, or one of an earlier epoch, whose trust had ended
 //!   when this one was elected. A primary below the promise proves nothing of who got the promise,
-//!   and kevy-elect's may have declared itself one. A node that does not know yet how far its data have come neither votes nor
-//!   campaigns, except that it votes for the current primary, and says so. A wiped disk looks like
+//!   and kevy-elect's may have declared itself one. A node that does not know yet how far its data have
+//!   come neither votes nor campaigns, except that it votes for the current primary, and says so. A wiped disk looks like
 //!   a first start: there is no ballot. Such a node also waits until it has heard a member of every
 //!   majority, then promises the highest epoch heard, and supports nobody before that. Until it has
 //!   caught up, also across restarts, it helps to elect no data older than the newest it heard of.

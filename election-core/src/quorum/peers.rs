@@ -3,7 +3,7 @@
 
 use super::{
     maintenance::Held,
-    members::{Members, Peer},
+    members::{Members, Peer, PeerSet},
     message::{Availability, Connection, Extension, Heartbeat, Role, Stamp},
     position::Position,
 };
@@ -19,12 +19,8 @@ pub(super) const fn bit(peer: Peer) -> Mask {
 }
 
 /// The members of a set, in order.
-pub(super) fn members_of(mut mask: Mask) -> impl Iterator<Item = Peer> {
-    core::iter::from_fn(move || {
-        let lowest = mask.trailing_zeros();
-        mask &= mask.wrapping_sub(1);
-        u8::try_from(lowest).ok().filter(|place| *place < 64).map(Peer::new)
-    })
+pub(super) fn members_of(mask: Mask) -> impl Iterator<Item = Peer> {
+    PeerSet::from_bits(mask).members()
 }
 
 /// One peer, as this node last heard it.

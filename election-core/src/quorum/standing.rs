@@ -265,26 +265,6 @@ impl Quorum {
         fresh.find(|(_, view)| view.contradicts()).map(|(peer, _)| Hindrance::ListDiffers(peer))
     }
 
-    /// Why this node could not vote now, if it supported nobody, or is not among a majority that could.
-    pub(super) fn unready(&self) -> Option<Hindrance> {
-        if self.withdrawn {
-            return Some(Hindrance::Leaves);
-        }
-        if let Some(hindrance) = self.voteless() {
-            return Some(hindrance);
-        }
-        if !self.data.is_known() {
-            return Some(Hindrance::PositionUnknown);
-        }
-        if !self.voter.is_durable() {
-            return Some(Hindrance::Saves);
-        }
-        let is_mutual = |view: &View| view.hears_me && !view.differs;
-        let heard = self.peers.fresh(self.now).filter(|(_, view)| is_mutual(view)).count();
-        let others = self.config.members().count() - 1;
-        (1 + heard < self.majority).then_some(Hindrance::Apart { heard, others })
-    }
-
     /// Whether this node's own state permits it to vote.
     pub(super) fn may_vote(&self) -> bool {
         self.voteless().is_none()

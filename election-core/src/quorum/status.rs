@@ -137,6 +137,27 @@ impl Quorum {
         }
     }
 
+    /// Why this node could not vote now, if it supported nobody, or is not among a majority that could.
+    #[must_use]
+    pub fn unready(&self) -> Option<Hindrance> {
+        if self.withdrawn {
+            return Some(Hindrance::Leaves);
+        }
+        if let Some(hindrance) = self.voteless() {
+            return Some(hindrance);
+        }
+        if !self.data.is_known() {
+            return Some(Hindrance::PositionUnknown);
+        }
+        if !self.voter.is_durable() {
+            return Some(Hindrance::Saves);
+        }
+        let is_mutual = |view: &View| view.hears_me && !view.differs;
+        let heard = self.peers.fresh(self.now).filter(|(_, view)| is_mutual(view)).count();
+        let others = self.config.members().count() - 1;
+        (1 + heard < self.majority).then_some(Hindrance::Apart { heard, others })
+    }
+
     fn odd(&self, now: Timestamp) -> Mask {
         if self.voter.eligibility == Eligibility::MembersChanged {
             return bit(self.me);

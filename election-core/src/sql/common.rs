@@ -6,7 +6,7 @@ pub(super) const SWEPT: u64 = 1000;
 /// MySQL has a LIMIT for this.
 pub(super) const SWEEP: &str = "DELETE FROM {candidate} \
      WHERE (ns, candidate_id, incarnation) IN (SELECT ns, candidate_id, incarnation \
-     FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT 1000)";
+     FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT {swept})";
 
 pub(super) const UNREGISTER: &str = "DELETE FROM {candidate} \
      WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}";

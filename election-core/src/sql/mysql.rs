@@ -61,7 +61,7 @@ pub(super) const TEMPLATES: Templates = Templates {
                VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
                ON DUPLICATE KEY UPDATE label = VALUES(label), \
                last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)",
-    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT 1000",
+    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT {swept}",
     unregister: common::UNREGISTER,
     others: common::OTHERS,
     list: common::LIST,
@@ -69,8 +69,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     ask_leader: "UPDATE {leader} SET resign_requested_epoch = LAST_INSERT_ID(epoch), \
                  updated_ms = {now} \
                  WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now}",
-    // The locking read does not reach into the subquery: the leader row itself stays free.
     tell: None,
+    // The locking read does not reach into the subquery: the leader row itself stays free.
     fence: "SELECT (SELECT l.expires_ms - {now} FROM {leader} l WHERE l.ns = {:ns} \
             AND l.epoch = {:epoch} AND l.leader_id = {:id} AND l.incarnation = {:inc} \
             AND l.expires_ms > {now}), @@foreign_key_checks FROM {fence} f \

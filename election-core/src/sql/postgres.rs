@@ -166,12 +166,13 @@ pub(super) const TEMPLATES: Templates = Templates {
     request_resign: common::REQUEST_RESIGN,
     ask_leader: common::ASK_LEADER,
     tell: Some(
-        "SELECT pg_catalog.pg_notify({channel}, json_strip_nulls(pg_catalog.json_build_object(\
+        "SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_strip_nulls(pg_catalog.json_build_object(\
          'ns', ns, 'action', \
          CASE WHEN leader_id IS NULL THEN 'resigned' ELSE 'request_resign' END, \
          'leader_id', COALESCE(leader_id, {:id}::text), 'incarnation', {:inc}::text, \
          'epoch', epoch))::text) FROM {leader} \
-         WHERE ns = {:ns} AND (leader_id IS NULL OR resign_requested_epoch = epoch)",
+         WHERE ns = {:ns} AND (leader_id IS NULL) = ({:id}::text IS NOT NULL) \
+         AND (leader_id IS NULL OR resign_requested_epoch = epoch)",
     ),
     // The fence may have to wait for the lock, so it uses the clock that goes on during the
     // statement. Its settings end with the transaction. A tighter bound of the caller stays. After

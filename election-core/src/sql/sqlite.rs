@@ -53,9 +53,9 @@ pub(super) const TEMPLATES: Templates = Templates {
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
     ask_leader: common::ASK_LEADER,
+    tell: None,
     // This changes nothing, but takes the write lock, and fails on a snapshot that is not the
     // newest.
-    tell: None,
     fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND epoch = {:epoch} \
             AND leader_id = {:id} AND incarnation = {:inc} AND expires_ms > {now} \
             RETURNING expires_ms - {now}",

@@ -1,14 +1,19 @@
 //! Statement texts with named holes, and their rendering for one dialect.
 //!
 //! `{leader}`, `{candidate}`, `{fence}`, `{server}` and `{schema}` stand for tables, `{channel}` for
-//! PostgreSQL's notification channel, `{now}` for the dialect's clock, `{system}` and `{history}` for the
+//! PostgreSQL's notification channel, `{now}` for the dialect's clock, `{swept}` for the limit of a sweep, `{system}` and `{history}` for the
 //! server's cluster and the number of its history there, and `{:name}` for a bound parameter.
 
 use super::{
+    common::SWEPT,
     dialect::Dialect,
     tables::{Tables, literal},
 };
-use alloc::{format, string::String, vec::Vec};
+use alloc::{
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 
 /// What a server tells, as expressions.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +142,7 @@ pub(super) fn render(dialect: Dialect, told: Told, tables: &Tables, template: &s
             ("leader" | "candidate" | "fence" | "server" | "schema", _) => {
                 rendered.text.push_str(&tables.qualified(dialect, hole));
             }
+            ("swept", _) => rendered.text.push_str(&SWEPT.to_string()),
             ("channel", _) => rendered.text.push_str(&literal(&tables.channel())),
             _ => rendered.text.push_str(&format!("{{{hole}}}")),
         }

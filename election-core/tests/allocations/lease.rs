@@ -95,9 +95,14 @@ impl Counted {
         self.step(Input::Stopped(Epoch::new(epoch)));
         self.until(|query| matches!(query, Query::Resign { .. }));
         self.hear(Err(Failure::Ambiguous));
-        self.until(|query| matches!(query, Query::Resign { .. }));
-        self.answer(Answer::Released);
-        self.until(|query| matches!(query, Query::Observe | Query::Attempt { .. }));
+        // Not once more if the lease has run out meanwhile.
+        self.until(|query| {
+            matches!(query, Query::Resign { .. } | Query::Observe | Query::Attempt { .. })
+        });
+        if matches!(self.asked, Some((_, Query::Resign { .. }))) {
+            self.answer(Answer::Released);
+            self.until(|query| matches!(query, Query::Observe | Query::Attempt { .. }));
+        }
         if matches!(self.asked, Some((_, Query::Observe))) {
             self.answer(Answer::Seen(Row { epoch: Epoch::new(epoch), ..Row::vacant() }));
         }

@@ -29,9 +29,8 @@ impl Twin {
             warn!(
                 event = "twin",
                 incarnation = %other,
-                "another process takes part as {node}, under incarnation {other}; this one is \
-                 {}; nobody can tell the two apart by their name; give each process a name of its own \
-                 (`--node`, `Builder::node`)",
+                "another process takes part as {node} (incarnation {other}; this one is {}): give \
+                 each process a name of its own (`--node`, `Builder::node`)",
                 own.incarnation
             );
         }

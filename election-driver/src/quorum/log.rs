@@ -115,11 +115,13 @@ impl Log {
         }
     }
 
-    /// Tells that the node is ready, or what else keeps it from that. What its disk does and that it
-    /// leaves is told elsewhere.
+    /// Tells that the node is ready, or what keeps it from that.
     fn readiness(&mut self, node: &Quorum) {
-        let unready = node.status(Timestamp::ZERO).unready;
-        let unready = unready.filter(|why| !matches!(why, Hindrance::Saves | Hindrance::Leaves));
+        let unready = node.unready();
+        // What its disk does, and that it leaves, is told elsewhere.
+        if matches!(unready, Some(Hindrance::Saves | Hindrance::Leaves)) {
+            return;
+        }
         let kind = unready.as_ref().map(discriminant);
         if std::mem::replace(&mut self.unready, kind) == kind {
             return;
@@ -130,7 +132,7 @@ impl Log {
                 info!(event = "unready", cause, "this member is not ready: {cause}");
             }
             None => {
-                info!(event = "ready", "this member is ready: it could vote, and hears a majority")
+                info!(event = "ready", "this member is ready: it could vote, and hears a majority");
             }
         }
     }

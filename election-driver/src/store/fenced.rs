@@ -55,8 +55,8 @@ pub(crate) async fn fence<T: Fenced>(
         if session.fence(registration, epoch, reach).await? {
             return Ok(true);
         }
-        // The row may be there, and hidden from this user: the settings of a call tell. They stay, since
-        // the transaction is of no use any more.
+        // A row that row-level security hides looks like a missing one; with the settings of a call the
+        // server says which. They stay: the transaction is lost anyway.
         match T::Client::keep_settings(session.connection, statements).await? {
             Some(_) => session.fence(registration, epoch, reach).await,
             None => Ok(false),

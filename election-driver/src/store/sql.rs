@@ -6,11 +6,10 @@ use super::{
     error::Connecting,
     link::{Link, Use},
     session::{Session, migrate},
-    timeouts::Timeouts,
 };
-use crate::{Notifications, Store, StoreError};
+use crate::{Notifications, Store, StoreError, now};
 use election_core::{
-    Candidate, Epoch, Namespace,
+    Candidate, Epoch, Namespace, Timestamp,
     lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
     sql::{CandidateRow, ElectionRow, Schema, Statements, Tables},
 };
@@ -68,9 +67,10 @@ impl<C: Client> Clone for SqlStore<C> {
 /// Runs an operation of [`Session`] on the store's own connection.
 macro_rules! on_own_connection {
     ($store:ident.$operation:ident($($argument:expr),*)) => {
-        on_own_connection!($store.$operation($($argument),*), within Timeouts::call)
+        on_own_connection!($store.$operation($($argument),*), within $store.client.timeouts().call())
     };
-    ($store:ident.$operation:ident($($argument:expr),*), within $time:path) => {{
+    ($store:ident.$operation:ident($($argument:expr),*), within $time:expr) => {{
+        let time = $time;
         let (client, statements, link) = (&$store.client, &$store.statements, &mut $store.link);
         let call = async {
             let connection = link.open(client, Use::Call, statements).await?;
@@ -84,7 +84,7 @@ macro_rules! on_own_connection {
                 answer => answer,
             }
         };
-        let outcome = client.patiently($time(client.timeouts()), call).await;
+        let outcome = client.patiently(time, call).await;
         $store.settle(outcome, C::is_refusal)
     }};
 }
@@ -248,10 +248,11 @@ impl<C: Client> SqlStore<C> {
     /// # Errors
     /// If the database cannot be written.
     pub async fn unregister_candidate(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
+        let since = now();
         let row = on_own_connection!(self.unregister(who))?;
         if who.leads(&row) {
             let Registration { namespace, candidate, .. } = who.registration();
-            self.tell(namespace, Some(candidate)).await;
+            self.tell(namespace, Some(candidate), since).await;
         }
         Ok(row)
     }
@@ -305,9 +306,10 @@ impl<C: Client> SqlStore<C> {
         namespace: &Namespace,
         epoch: Epoch,
     ) -> Result<bool, StoreError> {
+        let since = now();
         let asked = on_own_connection!(self.request_resign(namespace, epoch))?;
         if asked {
-            self.tell(namespace, None).await;
+            self.tell(namespace, None, since).await;
         }
         Ok(asked)
     }
@@ -322,21 +324,29 @@ impl<C: Client> SqlStore<C> {
         &mut self,
         namespace: &Namespace,
     ) -> Result<Option<Epoch>, StoreError> {
+        let since = now();
         let asked = on_own_connection!(self.ask_leader(namespace))?;
         if asked.is_some() {
-            self.tell(namespace, None).await;
+            self.tell(namespace, None, since).await;
         }
         Ok(asked)
     }
 
     /// Wakes waiting processes, after a change that they need not wait for: without it they find out
     /// when they next look. The change is committed before, so nothing that fails here undoes it.
-    async fn tell(&mut self, namespace: &Namespace, released_by: Option<&Candidate>) {
+    /// It gets what the change, asked for at `since`, has left of a call's time.
+    async fn tell(
+        &mut self,
+        namespace: &Namespace,
+        released_by: Option<&Candidate>,
+        since: Timestamp,
+    ) {
         self.client.announce();
         let statements = self.statements.clone();
         let Some(call) = statements.tell(namespace, released_by) else { return };
-        // The caller waits for what comes before.
-        if let Err(error) = on_own_connection!(self.run(&call), within Timeouts::lock) {
+        let timeouts = self.client.timeouts();
+        let left = timeouts.lock().min(timeouts.call().saturating_sub(now().since(since)));
+        if let Err(error) = on_own_connection!(self.run(&call), within left) {
             tracing::warn!(
                 namespace = namespace.as_str(),
                 error = error.told(),
@@ -388,6 +398,7 @@ impl<C: Client> Store for SqlStore<C> {
         registration: &Registration,
         query: &Query,
     ) -> Result<Answer, StoreError> {
+        let since = now();
         let answer = on_own_connection!(self.answer(registration, query))?;
         if *query != Query::Observe {
             self.client.takes_part();
@@ -396,7 +407,7 @@ impl<C: Client> Store for SqlStore<C> {
             Answer::Won { .. } => self.client.announce(),
             Answer::Released => {
                 let Registration { namespace, candidate, .. } = registration;
-                self.tell(namespace, Some(candidate)).await;
+                self.tell(namespace, Some(candidate), since).await;
             }
             _ => {}
         }

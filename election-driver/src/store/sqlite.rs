@@ -38,8 +38,9 @@ use std::{
 ///
 /// The file must be on a local file system (ext4, xfs, btrfs, zfs, tmpfs, …). On Linux the store
 /// refuses every other: over NFS, SMB, 9p, virtiofs or FUSE (sshfs, bindfs) SQLite's locks may not
-/// reach all processes, and two led for seconds when such a system was mounted twice. See
-/// [`open_trusted`](Self::open_trusted). A process that is stopped inside a write transaction blocks every election until it goes on or
+/// reach all processes, so that two could lead. See [`open_trusted`](Self::open_trusted).
+///
+/// A process that is stopped inside a write transaction blocks every election until it goes on or
 /// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it short.
 ///
 /// Every process has to reach the file by the same path, symbolic links aside, because SQLite keeps

@@ -256,7 +256,8 @@ impl Generator {
                 let wiped = *self.wiped.get_or_insert(node);
                 return wreck(wiped, DiskFault::Lost, (at, lasts), faults);
             }
-            FaultName::PauseFailover | FaultName::ResumeFailover | FaultName::WrongFile => return, // drawn apart
+            // Drawn apart.
+            FaultName::PauseFailover | FaultName::ResumeFailover | FaultName::WrongFile => return,
             FaultName::Frame => return, // what `Frames` does, written out
             FaultName::Pass | FaultName::Stranger | FaultName::Clone => return, // only in single schedules
             database_fault!(FaultName) => return,

@@ -11,12 +11,11 @@ use election_driver::{
     },
 };
 
-/// A database whose user `app` has the rights of the documentation.
+/// A database whose user `caller` has the rights of the documentation.
 fn granted(server: &Server, name: &str) -> String {
     OnPostgres::create_database(server, name);
-    server.administer("postgres", "DROP ROLE IF EXISTS app");
-    OnPostgres::create_user(server, "app");
-    url_of(&server.url_as("app", "app"), name)
+    OnPostgres::create_user(server, "caller");
+    url_of(&server.url_as("caller", "caller"), name)
 }
 
 pub(crate) async fn one_that_may_not_be_called_is_named(server: &Server) {
@@ -37,7 +36,7 @@ pub(crate) async fn one_that_may_not_be_called_is_named(server: &Server) {
         handle.elected().await.unwrap();
         handle.shutdown().await;
     }
-    server.administer("functions", "DROP OWNED BY app");
+    server.administer("functions", "DROP OWNED BY caller");
 }
 
 pub(crate) async fn a_character_that_the_database_lacks_is_named(server: &Server) {

@@ -38,9 +38,8 @@ pub(crate) async fn elections_go_on(server: &Server) {
         let said = String::from_utf8_lossy(&output.stdout);
         assert_says(body, &said, &[&format!("epoch {epoch}")]);
         let lost = loop {
-            match changes.next().await.unwrap().unwrap() {
-                Change::Lost { term, reason, .. } => break (term.epoch, reason),
-                _ => {}
+            if let Change::Lost { term, reason, .. } = changes.next().await.unwrap().unwrap() {
+                break (term.epoch, reason);
             }
         };
         assert_eq!(lost, (epoch, Loss::ResignRequested), "{body}");

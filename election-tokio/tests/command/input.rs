@@ -46,7 +46,7 @@ fn urls_that_name_no_database() {
             ("sqlite://:memory:", &["in-memory", "file"]),
             ("sqlite:", &["no database file", "sqlite:PATH"]),
             ("sqlite://", &["no database file", "sqlite:PATH"]),
-            ("sqlite:e.db?mode=ro", &["no parameters", "sqlite:PATH"]),
+            ("sqlite:e.db?mode=ro", &["one parameter, filesystem=trusted", "sqlite:PATH"]),
             (&directory, &["is a directory"]),
         ] {
             refused(&world, &mut on(&world, command, url), 125, words);
@@ -142,8 +142,8 @@ fn files_that_are_no_database() {
             ("new/", ["new/ ends with a slash, as a directory does", "name a file"]),
             ("new/..", ["new/.. leads to a directory", "name a file"]),
             ("/dev/null", ["/dev/null is no regular file", "name one"]),
-            ("/proc/x.db", ["/proc/x.db is on proc, which is not", "use a file on a local disk"]),
-            ("/proc/version", ["/proc/version is on proc, which is not", "filesystem=trusted"]),
+            ("/proc/x.db", ["/proc/x.db is on a file system that the kernel", "another directory"]),
+            ("/proc/version", ["that holds no databases", "name a file in another directory"]),
         ] {
             // An absolute path replaces the world's.
             let mut no_file = on(&world, command, &at(path));

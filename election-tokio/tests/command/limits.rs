@@ -1,10 +1,9 @@
 //! Limits that a user, a shell or a service manager sets (`ulimit`), and what the command says of them.
 
-use super::world::World;
+use super::{place, world::World};
 use rustix::process::geteuid;
 use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt as _,
+    fs,
     path::Path,
     process::{Command, Output},
 };
@@ -26,10 +25,8 @@ fn limited(world: &World, limit: &str, command: &Command) -> Output {
 #[test]
 fn too_few_processes_are_named() {
     let world = World::new();
-    let programs = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
+    let programs = place::programs(0o755);
     let election = programs.path().join("election");
-    fs::copy(env!("CARGO_BIN_EXE_election"), &election).expect("a copy that everybody can reach");
-    fs::set_permissions(programs.path(), Permissions::from_mode(0o755)).expect("our directory");
     let url = format!("sqlite:{}", text(&programs.path().join("none.db")));
     for command in ["status", "run"] {
         let mut words = Vec::new();

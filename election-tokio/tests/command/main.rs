@@ -44,6 +44,7 @@ mod observe;
 mod options;
 mod outage;
 mod pipes;
+mod place;
 mod privileges;
 mod process;
 mod recipes;

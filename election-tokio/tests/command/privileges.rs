@@ -3,14 +3,13 @@
 //! Creating a set-user-ID program takes root; without root these tests ask `sudo` for it.
 
 use super::{
-    job,
+    job, place,
     process::{alive, eventually, gone},
     world::{Candidate, World},
 };
 use rustix::process::{Signal, geteuid};
 use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt as _,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
@@ -44,14 +43,7 @@ fn text(path: &Path) -> &str {
 
 impl Place {
     fn new() -> Self {
-        let programs = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
-        let world = World::new();
-        world.url(); // makes the directory of the database
-        for directory in [programs.path(), world.path(), &world.path().join("data")] {
-            fs::set_permissions(directory, Permissions::from_mode(0o777)).expect("our directory");
-        }
-        fs::copy(env!("CARGO_BIN_EXE_election"), programs.path().join("election"))
-            .expect("a copy that everybody can reach");
+        let (world, programs) = place::open();
         let place = Self { world, programs };
         let as_root_program = place.program("as-root");
         as_root(&[

@@ -3,6 +3,7 @@
 use super::{
     control::text,
     members::{IDS, Members, NAME, leads, refused},
+    place::{permit, programs},
     process::{alive, eventually},
 };
 use rustix::process::{Signal, geteuid};
@@ -102,13 +103,8 @@ fn without_a_session_the_socket_is_below_tmp() {
 #[test]
 fn another_user_is_not_answered() {
     let members = Members::new();
-    let open = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
+    let open = programs(0o755);
     let place = |name: &str| open.path().join(name);
-    let permit = |path: &std::path::Path, mode: u32| {
-        fs::set_permissions(path, Permissions::from_mode(mode)).expect("our own");
-    };
-    permit(open.path(), 0o755);
-    fs::copy(env!("CARGO_BIN_EXE_election"), place("election")).expect("a copy");
     fs::copy(members.file(), place("cluster.toml")).expect("a copy");
     let socket = place("socket");
     let path = socket.display().to_string();
@@ -210,13 +206,8 @@ fn a_member_that_ends_leaves_the_socket_of_another_alone() {
 #[test]
 fn another_user_is_not_believed() {
     let members = Members::new();
-    let open = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
-    let permit = |path: &std::path::Path, mode: u32| {
-        fs::set_permissions(path, Permissions::from_mode(mode)).expect("our own");
-    };
-    permit(open.path(), 0o777);
+    let open = programs(0o777);
     let place = |name: &str| open.path().join(name);
-    fs::copy(env!("CARGO_BIN_EXE_election"), place("election")).expect("a copy");
     fs::copy(members.file(), place("cluster.toml")).expect("a copy");
     let path = place("socket").display().to_string();
     let run_as = |user: u32, arguments: &[&str]| {

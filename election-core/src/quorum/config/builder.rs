@@ -139,7 +139,8 @@ impl ConfigBuilder {
     }
 
     /// Accepts a ballot that was written under another list of members, another `down_after` or another
-    /// name of the cluster. Stop all nodes first, then set it for one start: nodes with different lists can elect two primaries.
+    /// name of the cluster. Stop all nodes first, then set it for one start: nodes with different lists
+    /// can elect two primaries.
     #[must_use]
     pub fn new_peers(mut self, confirmed: bool) -> Self {
         self.new_peers = confirmed;
@@ -229,8 +230,8 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// If an id cannot stand in a frame, occurs twice or is not in the list, or if a span is zero
-    /// or out of range, or the least epoch too high. Also if `election_timeout` or two heartbeats do not fit into the trust
-    /// window less `grace`: a winner would never believe in its election.
+    /// or out of range, or the least epoch too high. Also if `election_timeout` or two heartbeats do
+    /// not fit into the trust window less `grace`: a winner would never believe in its election.
     pub fn build(self) -> Result<Config, ConfigError> {
         let members = self.checked_members()?.with_down_after(nanos(self.down_after));
         let members = match &self.cluster {

@@ -37,15 +37,11 @@ fn a_rolling_restart_leaves_a_majority_that_votes() {
             let next = members.world.start_after(epoch);
             let took = stopped.elapsed();
             println!("nobody led for {took:?}");
-            assert!(took < DOWN_AFTER / 2, "nobody led for {took:?}");
+            assert!(took < DOWN_AFTER, "nobody led for {took:?}");
             epoch = next.epoch;
         }
         (all[place], ports[place]) = members.answering(IDS[place], "");
-        let restarted = Instant::now();
         until(ports[place], "/readyz", 200);
-        let took = restarted.elapsed();
-        println!("ready after {took:?}");
-        assert!(took < DOWN_AFTER / 2, "it hears the leader, and was not ready for {took:?}");
         let status = members.status(IDS[place]);
         assert!(status["boots_ms"].is_null() && status["unready"].is_null(), "{status}");
     }

@@ -97,7 +97,8 @@ members that hears it and has the same list, and can know who leads, leader or n
 is missing; a leader may lead on for a moment without, and /leader says so. /metrics: \
 for Prometheus. Readiness is /readyz, never is_leader: a rollout waits until every node is ready, and \
 one leads. The address is on the loopback interface unless --http-exposed permits \
-another, and 421 answers a request for any host but localhost or a loopback address; there is neither a password nor encryption, and nothing can be changed there. The port \
+another. Without it, a request for any host but localhost or a loopback address is answered with 421. \
+There is neither a password nor encryption, and nothing can be changed there. The port \
 keeps no more than 64 connections, and closes the oldest for a new one.";
 
 pub(super) const SYSTEMD: &str = "\

@@ -82,7 +82,8 @@ fn begin(exec: &Exec, deadline: Option<&Deadline>) -> Result<Result<Child, Exit>
         if deadline.get() <= election_tokio::now() {
             let _ = deadline.was_missed();
             let _ = kill_process(getpid(), Signal::KILL);
-            return Ok(Err(Exit::signal(Signal::KILL.as_raw()))); // the first of a namespace
+            // the first process of a PID namespace cannot kill itself
+            return Ok(Err(Exit::signal(Signal::KILL.as_raw())));
         }
     }
     let mut job = Command::new(program);

@@ -48,7 +48,7 @@ pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
             Ok(cgroup) => (cgroup, None),
             Err(obstacle) => (None, Some(obstacle)),
         };
-        let mut guard = Guard::new(elector, deadline, reaper, cgroup);
+        let mut guard = Guard::new(elector, deadline, reaper, cgroup, arguments.isolate);
         match obstacle {
             None => guard.start(&arguments, stdin),
             Some(obstacle) => guard.failed(obstacle),
@@ -66,6 +66,7 @@ struct Guard {
     deadline: Deadline,
     reaper: Reaper,
     cgroup: Option<Cgroup>,
+    isolated: bool,
     /// The job's main process, until it has ended.
     job: Option<i32>,
     stage: Stage,
@@ -88,10 +89,11 @@ impl Guard {
         deadline: Deadline,
         reaper: Reaper,
         cgroup: Option<Cgroup>,
+        isolated: bool,
     ) -> Self {
         let (killing, stage) = (Killing::default(), Stage::Running);
         let reach = Reach::default();
-        Self { elector, deadline, reaper, cgroup, job: None, stage, killing, reach }
+        Self { elector, deadline, reaper, cgroup, isolated, job: None, stage, killing, reach }
     }
 
     /// Starts the job, unless its time is over already.
@@ -167,6 +169,8 @@ impl Guard {
                 biased;
                 order = self.elector.next_order(), if heard => match (order, self.stage) {
                     (Some(_), Stage::Killing) => {}
+                    // The kernel kills them at once.
+                    (Some(Order::Look), _) if self.cgroup.is_some() || self.isolated => {}
                     (Some(Order::Look), _) => {
                         let slow = self.reach.measure();
                         slow.into_iter().for_each(|what| self.elector.report(&Report::Slow(what)));

@@ -243,7 +243,7 @@ mod tests {
             Report::Overdue,
             Report::Ended(9),
             Report::LeftBehind("process 7 (a b)".to_owned()),
-            Report::Slow("7 ms to kill its 2 processes".to_owned()),
+            Report::Slow("killing the job's 2 processes takes 7 ms".to_owned()),
             Report::Cgroup("/sys/fs/cgroup/a b".to_owned()),
             Report::Together,
         ] {

@@ -26,10 +26,11 @@ use std::{
 /// Makes the next child of this process, which has one thread, the first of a PID namespace. An ordinary
 /// user may do that only as the root of a user namespace.
 pub(super) fn enter() -> io::Result<()> {
-    let (user, group) = (geteuid(), getegid());
-    if user.is_root() {
-        return unshare(UnshareFlags::NEWPID);
+    // Root may lack the right to it, in a container for instance.
+    if unshare(UnshareFlags::NEWPID).is_ok() {
+        return Ok(());
     }
+    let (user, group) = (geteuid(), getegid());
     unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWPID)?;
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {} 1", user.as_raw()))?;
@@ -64,8 +65,8 @@ pub(super) fn wait_for(job: &Child) -> Exit {
 pub(super) fn refused(error: &io::Error) -> String {
     format!(
         "this system does not give the job a PID namespace (--isolate): {error}; it takes root, or user \
-         namespaces for everybody and a /proc without parts that are protected (by a container, by \
-         systemd's ProtectKernelTunables=): permit that, or leave --isolate out"
+         namespaces for everybody, and a /proc no part of which is mounted over (containers and \
+         systemd's ProtectKernelTunables= do that): permit that, or leave --isolate out"
     )
 }
 

@@ -161,6 +161,9 @@ impl Job {
     /// Passes a signal on to the group of the job's main process, as a terminal would. Call it only
     /// after the job has started: before that, the guard is not deaf to the signal.
     pub(super) fn signal(&self, signal: Signal) {
+        if self.after_reports.is_some() || self.guarded == Guarded::No {
+            return; // the guard is reaped, and what is left is killed
+        }
         let Some(main) = &self.main else { return };
         let mut groups = BTreeSet::from([self.guard]);
         // Where it is hidden, it is taken to be in the group in which it was started.
@@ -179,6 +182,9 @@ impl Job {
     /// Tells every process of the job to end by this signal. Processes that outlive the main
     /// process then have until the deadline.
     pub(super) fn stop(&self, signal: Signal) {
+        if self.after_reports.is_some() {
+            return; // the guard is reaped, and what is left is killed
+        }
         self.connection.order(Order::Stopping);
         let deaf = match self.left() {
             Ok(left) => process_tree::send(left, signal),

@@ -314,24 +314,44 @@ impl Process {
 mod tests {
     use super::*;
     use rustix::process::kill_process_group;
-    use std::{os::unix::process::CommandExt as _, time::Duration};
+    use std::{
+        os::unix::process::CommandExt as _,
+        process::{Child, Command},
+        time::{Duration, Instant},
+    };
+
+    /// A shell in a group of its own, which ends with the test.
+    struct Shell(Child);
+
+    impl Shell {
+        fn pid(&self) -> i32 {
+            Pid::from_child(&self.0).as_raw_pid()
+        }
+    }
+
+    impl Drop for Shell {
+        fn drop(&mut self) {
+            let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+            let _ = self.0.wait();
+        }
+    }
 
     /// Real ones, since both ways to find them read `/proc`.
     #[test]
     fn descent_is_found_by_lists_and_by_reading_all() {
-        let mut shell = std::process::Command::new("sh")
-            .args(["-c", "sleep 600 & sh -c 'sleep 600; :' & wait"])
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let root = i32::try_from(shell.id()).unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 600 & sh -c 'sleep 600; :' & wait"]).process_group(0);
+        let shell = Shell(shell.spawn().unwrap());
+        let root = shell.pid();
         let pids = |kinship: Kinship, but: &BTreeSet<Key>| -> BTreeSet<i32> {
             let found = kinship.below(root, but).unwrap();
             found.iter().map(|process| process.pid).collect()
         };
         let none = BTreeSet::new();
         // As soon as all have started, and are shown by their last names.
+        let began = Instant::now();
         let all = loop {
+            assert!(began.elapsed() < Duration::from_secs(40), "they have not started in time");
             let all = pids(Kinship::Listed, &none);
             if all.len() == 3 && all == pids(Kinship::scan().unwrap(), &none) {
                 break all;
@@ -348,8 +368,6 @@ mod tests {
         assert_eq!(pids(Kinship::scan().unwrap(), &but), rest);
         let another = BTreeSet::from([(between.pid, between.started + 1)]);
         assert_eq!(pids(Kinship::Listed, &another), all, "another one of the same number");
-        kill_process_group(Pid::from_raw(root).unwrap(), Signal::KILL).unwrap();
-        shell.wait().unwrap();
     }
 
     #[test]

@@ -42,6 +42,7 @@ impl Reach {
         let is_news = self.time >= LONG && !self.told;
         self.told |= is_news;
         let count = found.map_or(0, |found| found.len());
-        is_news.then(|| format!("{} ms to kill its {count} processes", self.time.as_millis()))
+        let time = self.time.as_millis();
+        is_news.then(|| format!("killing the job's {count} processes takes {time} ms"))
     }
 }

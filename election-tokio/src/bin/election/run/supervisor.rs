@@ -50,6 +50,9 @@ pub(super) struct Supervisor<'a> {
     /// This process is to end, by this signal.
     leaving: Option<Signal>,
     overdue: bool,
+    slow: bool,
+    /// For that, the guard had to begin with killing before the time was over.
+    crowded: bool,
     killed: bool,
     unguarded: bool,
     failed: Option<String>,
@@ -81,6 +84,8 @@ impl<'a> Supervisor<'a> {
             told: None,
             leaving: None,
             overdue: false,
+            slow: false,
+            crowded: false,
             killed: false,
             unguarded: false,
             failed: None,
@@ -174,7 +179,10 @@ impl<'a> Supervisor<'a> {
                 self.told.into_iter().for_each(|signal| self.job.stop(signal));
             }
             Event::Failed(why) => self.failed = Some(format!("the job cannot be run: {why}")),
-            Event::Overdue => self.overdue = true,
+            Event::Overdue => {
+                self.overdue = true;
+                self.crowded = self.slow && election_tokio::now() < self.lease.stop_by();
+            }
             Event::Unguarded => self.unguarded = true,
             Event::LeftBehind(what) => warn!(
                 event = "job_left_behind",
@@ -183,12 +191,15 @@ impl<'a> Supervisor<'a> {
                  the job's first process wait for the others (setsid --wait, a daemon's foreground \
                  mode)"
             ),
-            Event::Slow(what) => warn!(
-                event = "job_slow",
-                epoch = self.epoch(),
-                "it takes {what}, so killing begins that much earlier, and the job has less time to \
-                 end by itself; give it fewer processes, or a longer --grace"
-            ),
+            Event::Slow(what) => {
+                self.slow = true;
+                warn!(
+                    event = "job_slow",
+                    epoch = self.epoch(),
+                    "{what}, so it begins that much earlier, and the job has less time to end by \
+                     itself; use --isolate, fewer processes, or a longer --grace"
+                );
+            }
             Event::Ended(status) => {
                 self.status = Some(status);
                 if self.told.is_none() {
@@ -249,6 +260,10 @@ impl<'a> Supervisor<'a> {
         if by_force && (self.killed || overdue) {
             let why = match self.told {
                 Some(_) => "the job did not stop in time and was killed",
+                None if self.crowded => {
+                    "the job was killed without having been told: killing so many processes takes \
+                     longer than the lease leaves; use --isolate, or a longer --ttl"
+                }
                 None => "the job was killed without having been told: its time was over at once",
             };
             warn!(event = "job_killed", epoch, "{why}");

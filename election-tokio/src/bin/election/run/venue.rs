@@ -302,8 +302,8 @@ fn warn_of_a_long_lease(row: &Row, clock_step: Duration) {
         event = "warning",
         "the lease of {leader} runs for {left} more, although it asked for {ttl}: the database's clock was \
          ahead when it was written, or {leader} allows for steps of that clock (--clock-step); if it \
-         stays silent, a process that waits for longer than {ttl} takes over: --wait with more time, \
-         not --try"
+         stays silent, a process that waits for longer than {ttl} takes over: use --wait with a \
+         longer time, not --try"
     );
 }
 

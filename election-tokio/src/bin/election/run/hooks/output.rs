@@ -19,6 +19,8 @@ pub(super) struct Output {
     /// How much of the log is used.
     told: usize,
     dropped: usize,
+    /// It was told that the rest is dropped.
+    cut: bool,
     ended: bool,
 }
 
@@ -26,7 +28,8 @@ impl Output {
     /// A pipe, and the end for the hook.
     pub(super) fn new() -> io::Result<(Self, OwnedFd)> {
         let (sender, pipe) = pipe::pipe()?;
-        let output = Self { pipe, received: Vec::new(), told: 0, dropped: 0, ended: false };
+        let output =
+            Self { pipe, received: Vec::new(), told: 0, dropped: 0, cut: false, ended: false };
         Ok((output, sender.into_blocking_fd()?))
     }
 
@@ -36,6 +39,10 @@ impl Output {
             if self.told >= MOST {
                 self.dropped += self.received.len();
                 self.received.clear();
+                if self.dropped > 0 && !self.cut {
+                    self.cut = true;
+                    return Some("(more than a megabyte: the rest is dropped)".to_owned());
+                }
             }
             if let Some(line) = self.line() {
                 self.told += line.len() + FRAME;
