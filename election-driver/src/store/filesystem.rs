@@ -18,7 +18,10 @@ pub(super) fn unknown(_: &Path) -> Option<String> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statfs, statx};
+    use rustix::{
+        fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statfs, statx},
+        io::Errno,
+    };
     use std::{fs, os::fd::AsRawFd as _, path::Path};
 
     /// File systems of this machine's kernel, with one cache for all mounts of a disk: locks and
@@ -50,8 +53,21 @@ mod linux {
     /// The name of the file system that a file is on, or will be on, unless it is known to be local.
     pub(crate) fn unknown(path: &Path) -> Option<String> {
         let directory = path.parent().unwrap_or(Path::new("/"));
-        let (at, system) =
-            [path, directory].into_iter().find_map(|at| Some((at, statfs(at).ok()?)))?;
+        let mut found = None;
+        for at in [path, directory] {
+            match statfs(at) {
+                Ok(system) => {
+                    found = Some((at, system));
+                    break;
+                }
+                // SQLite will not get there either, and says why.
+                Err(
+                    Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG,
+                ) => {}
+                Err(error) => return Some(format!("a file system that cannot be asked ({error})")),
+            }
+        }
+        let (at, system) = found?;
         // The field's type differs between architectures.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let number = system.f_type as u32;

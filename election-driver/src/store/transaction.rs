@@ -115,8 +115,10 @@ macro_rules! operation {
             alone: false,
         };
         let outcome = session.$operation($($argument),*).await;
+        // Also after an error: it need not have ended the transaction.
+        let restored = C::restore_settings($self.connection, kept).await;
         let outcome = outcome.map_err(|error| C::in_doubt($self.statements, error))?;
-        C::restore_settings($self.connection, kept).await?;
+        restored?;
         Uncommitted::new(outcome, asked)
     }};
 }

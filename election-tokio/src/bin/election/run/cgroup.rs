@@ -6,6 +6,7 @@
 //! control group, [`process_tree`] finds the same processes one by one.
 
 use super::process_tree::{self, Process};
+use rustix::io::Errno;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -80,10 +81,16 @@ impl Cgroup {
         remove(&self.0);
     }
 
-    /// Whether a living process is in the group, whatever its ancestry.
+    /// Whether a living process is in the group, whatever its ancestry. A group that cannot be asked is
+    /// not taken for empty, unless it is gone.
     pub(super) fn is_populated(&self) -> bool {
-        let events = fs::read_to_string(self.0.join("cgroup.events")).unwrap_or_default();
-        events.lines().any(|line| line == "populated 1")
+        match fs::read_to_string(self.0.join("cgroup.events")) {
+            Ok(events) => events.lines().any(|line| line == "populated 1"),
+            Err(error) => {
+                let is_removed = error.raw_os_error() == Some(Errno::NODEV.raw_os_error());
+                error.kind() != io::ErrorKind::NotFound && !is_removed
+            }
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     exit::{Exit, Failed},
 };
 use election_tokio::core::Timestamp;
-use rustix::process::{Pid, Signal, kill_current_process_group};
+use rustix::process::{Pid, Signal, kill_current_process_group, kill_process};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -149,6 +149,11 @@ impl Guard {
         self.deadline.get() - self.reach.time()
     }
 
+    /// Whether the job is in its control group: it may not have been let in.
+    fn is_in_cgroup(&self) -> bool {
+        self.cgroup.as_ref().is_some_and(Cgroup::is_populated)
+    }
+
     fn is_over(&self) -> bool {
         self.stop_at() <= election_tokio::now()
     }
@@ -170,7 +175,7 @@ impl Guard {
                 order = self.elector.next_order(), if heard => match (order, self.stage) {
                     (Some(_), Stage::Killing) => {}
                     // The kernel kills them at once.
-                    (Some(Order::Look), _) if self.cgroup.is_some() || self.isolated => {}
+                    (Some(Order::Look), _) if self.isolated || self.is_in_cgroup() => {}
                     (Some(Order::Look), _) => {
                         let slow = self.reach.measure();
                         slow.into_iter().for_each(|what| self.elector.report(&Report::Slow(what)));
@@ -212,7 +217,7 @@ impl Guard {
                 }
                 // In an older PID namespace, an orphan goes to another parent.
                 Reaped::Childless => {
-                    let populated = self.cgroup.as_ref().is_some_and(Cgroup::is_populated);
+                    let populated = self.is_in_cgroup();
                     if populated && self.job.is_none() && self.stage == Stage::Running {
                         self.stage = Stage::Killing;
                     }
@@ -236,6 +241,10 @@ impl Guard {
     fn kill(&mut self) -> Duration {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
+        }
+        // The kernel kills a namespace with its first process, and looking for the others takes time.
+        if let Some(job) = self.job.filter(|_| self.isolated).and_then(Pid::from_raw) {
+            let _ = kill_process(job, Signal::KILL);
         }
         let round = self.killing.round(process_tree::own_pid(), &BTreeSet::new());
         if round.is_err() || self.killing.is_outrun() {
