@@ -1,10 +1,6 @@
 //! Any of the databases, selected by the URL.
 
-use crate::{
-    built,
-    exit::Failed,
-    secret::{self, Address},
-};
+use crate::{built, exit::Failed, secret::Address};
 #[cfg(feature = "mysql")]
 use election_tokio::MySqlStore;
 #[cfg(feature = "postgres")]
@@ -103,7 +99,7 @@ impl AnyStore {
             #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
                 let named = rest.strip_prefix("//").unwrap_or(rest);
-                let (path, parameters) = secret::file_and_parameters(named);
+                let (path, parameters) = crate::secret::file_and_parameters(named);
                 let store = match parameters {
                     "" => SqliteStore::open(path),
                     "?filesystem=trusted" => SqliteStore::open_trusted(path),
