@@ -101,7 +101,7 @@ pub async fn a_proxy_that_keeps_what_it_has_cut<B: Served>(database: B) {
 }
 
 /// What an elector says first once it has been let in, and what bounds its session.
-const FIRST: [&[u8]; 2] = [b"pg_stat_get_activity(pg_backend_pid())", b"autocommit = 1"];
+const FIRST: [&[u8]; 2] = [b"pg_stat_get_activity(pg_catalog.pg_backend_pid())", b"autocommit = 1"];
 
 pub async fn a_link_that_falls_silent_after_the_login<B: Served>(database: B) {
     let (link, elector) = leading(&database).await;
