@@ -22,7 +22,7 @@ pub(crate) async fn one_that_may_not_be_called_is_named(server: &Server) {
     let url = granted(server, "functions");
     let owner = url_of(&server.url(), "functions");
     OnPostgres::ensure_schema(&mut OnPostgres::store(&owner)).await.unwrap();
-    server.administer("functions", Kind::Postgres.grants());
+    server.administer("functions", &Kind::Postgres.grants().replace("TO app", "TO caller"));
     for (function, arguments) in
         [("pg_stat_get_activity", "int"), ("set_config", "text, text, bool")]
     {
