@@ -33,5 +33,5 @@ fn a_second_process_of_one_name_at_a_database_names_the_first() {
     world.start_after(0);
     let second = world.candidate("same", &options, "");
     second.says("event=twin");
-    second.says("another process takes part as same, under incarnation");
+    second.says("another process takes part as same (incarnation");
 }
