@@ -92,6 +92,20 @@ fn a_drained_term_that_is_still_in_the_row_is_released() {
 }
 
 #[test]
+fn an_expired_leader_stands_once_its_term_is_released() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.run_to(12_500);
+    assert_eq!(hand.leads(), None);
+    // A renewal of which it never heard has reached the row.
+    looks(&mut hand, held(7, &me, 9_000, 1));
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(resigns(&hand), Some(7));
+    hand.answer(Answer::Released);
+    assert!(matches!(hand.query(), Query::Attempt { .. }), "it asks {:?}", hand.query());
+}
+
+#[test]
 fn a_drained_term_that_was_seen_to_be_replaced_is_not_released() {
     let mut hand = draining();
     looks(&mut hand, held(9, &candidate("b", 2), 14_000, 0));
