@@ -3,13 +3,13 @@
 #[cfg(all(feature = "async-std", feature = "sqlite"))]
 #[test]
 fn service_on_async_std() {
-    election_driver::conformance::a_service_is_handed_over("service_async_std");
+    election_testing::a_service_is_handed_over("service_async_std");
 }
 
 #[cfg(all(feature = "smol", feature = "sqlite"))]
 #[test]
 fn service_on_smol() {
-    election_driver::conformance::a_service_is_handed_over("service_smol");
+    election_testing::a_service_is_handed_over("service_smol");
 }
 
 /// Up to what the runtime has its own words for, only the first `use` differs.

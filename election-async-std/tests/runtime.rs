@@ -7,7 +7,7 @@
 mod async_std {
     use ::async_std::task;
     use election_async_std::{AsyncStd, Lease, core::Loss};
-    use election_driver::conformance::{awaited, database::InFile, embedded::LONG};
+    use election_driver::conformance::{InFile, awaited, sqlite::LONG};
     use std::sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -76,11 +76,10 @@ mod smol {
     use ::smol::{Executor, LocalExecutor, Task, future};
     use election_async_std::smol::{Lease, Smol, core::Loss, now};
     use election_driver::conformance::{
-        awaited,
-        database::InFile,
-        embedded::{LONG, SHORT},
-        process::eventually,
+        InFile, awaited,
+        sqlite::{LONG, SHORT},
     };
+    use election_testing::process::eventually;
     use std::{
         sync::{Arc, mpsc},
         time::Duration,

@@ -7,13 +7,11 @@
 //! statements, renewals, resign or crash.
 #![allow(clippy::unwrap_used)]
 
-use election_driver::{
-    conformance::{Kind, Server},
-    core::{
-        Candidate, Incarnation, Namespace, NodeId,
-        lease::{Answer, ConfigBuilder, Query, Registration},
-    },
+use election_driver::core::{
+    Candidate, Incarnation, Namespace, NodeId,
+    lease::{Answer, ConfigBuilder, Query, Registration},
 };
+use election_testing::{Kind, Server};
 use election_tokio::{Election, MySqlStore, PgStore, SqliteStore, Store};
 use sqlx::{Connection as _, Executor as _, postgres::PgListener};
 use std::time::{Duration, Instant};

@@ -10,13 +10,11 @@
 
 mod support;
 
-use election_driver::{
-    conformance::{Kind, Server},
-    core::{
-        Candidate, Epoch, Incarnation, Namespace, NodeId,
-        lease::{Answer, Query, Registration},
-    },
+use election_driver::core::{
+    Candidate, Epoch, Incarnation, Namespace, NodeId,
+    lease::{Answer, Query, Registration},
 };
+use election_testing::{Kind, Server};
 use election_tokio::{
     Election, Handle, MySqlStore, Notifications, Pause, PgStore, SqliteStore, Store, StoreError,
 };

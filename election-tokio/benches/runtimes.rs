@@ -7,11 +7,8 @@
 //! the ratio of `is_leader` to a bare reading of its clock.
 #![allow(clippy::unwrap_used)]
 
-use election_driver::{
-    Handle, Runtime,
-    conformance::{Kind, Server},
-    core::lease::ConfigBuilder,
-};
+use election_driver::{Handle, Runtime, core::lease::ConfigBuilder};
+use election_testing::{Kind, Server};
 use election_tokio::{PgStore, SqliteStore, now};
 use futures_lite::future::{or, zip};
 use std::{

@@ -1,4 +1,4 @@
-//! The suite that every runtime passes.
+//! The suite that every runtime passes. (On servers, the binary `databases` runs it.)
 
 /// On more than one thread: a task that blocks its own does not stop the others.
 mod many_threads {
@@ -12,11 +12,6 @@ mod many_threads {
     }
 
     election_driver::conformance!(Tokio, block_on);
-    #[cfg(all(feature = "mysql", feature = "postgres", feature = "tls"))]
-    mod cluster {
-        use super::*;
-        election_driver::conformance_of_clusters!(Tokio, block_on);
-    }
 }
 
 /// On the only thread there is, which runs the elector, its leader's work and the test itself.
@@ -30,9 +25,5 @@ mod one_thread {
         runtime.expect("a runtime").block_on(check);
     }
 
-    election_driver::conformance_on_quorum!(Tokio, block_on);
-    mod sqlite {
-        use super::*;
-        election_driver::conformance_on_sqlite!(Tokio, block_on);
-    }
+    election_driver::conformance!(Tokio, block_on);
 }

@@ -5,8 +5,9 @@
 //! for.
 #![allow(clippy::unwrap_used)]
 
-use election_driver::conformance::{
-    Place, Program,
+use election_driver::conformance::Place;
+use election_testing::{
+    Program,
     process::{eventually, freeze, thaw},
 };
 use rusqlite::Connection;

@@ -4,7 +4,7 @@
 //! Cargo builds the examples along with the tests, unless only this test was asked for.
 #![allow(clippy::unwrap_used)]
 
-use election_driver::conformance::{self, Kind, Program, Server, process::eventually};
+use election_testing::{Kind, Program, Server, process::eventually};
 use rustix::process::Signal;
 use std::{
     io::{Read as _, Write as _},
@@ -256,5 +256,5 @@ fn http_head(method: &str, address: &str, path: &str) -> (u16, String) {
 
 #[test]
 fn service() {
-    conformance::a_service_is_handed_over("service");
+    election_testing::a_service_is_handed_over("service");
 }

@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 use election_core::Random;
-use election_driver::conformance::{
+use election_testing::{
     Program,
     process::{PATIENCE, eventually},
 };

@@ -4,11 +4,10 @@
 #![allow(clippy::unwrap_used)]
 
 use election_driver::conformance::{
-    awaited,
-    database::InFile,
-    embedded::{LONG, SHORT},
-    process::{PATIENCE, eventually},
+    InFile, awaited,
+    sqlite::{LONG, SHORT},
 };
+use election_testing::process::{PATIENCE, eventually};
 use election_tokio::{CancellationTokenExt as _, Tokio, core::Loss, now};
 use std::{sync::mpsc, time::Duration};
 use tokio::runtime::{Builder, Runtime};

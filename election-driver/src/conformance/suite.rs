@@ -1,167 +1,104 @@
-//! What makes tests of the rooms' checks. Each room lists its own, with [`list`].
+//! What makes a test of each check.
 
-/// Makes a test of each check: of what users await, of the quorum, on SQLite, of what is counted if the calling crate has
-/// the feature `metrics`, and on PostgreSQL and MariaDB if it has `mysql`, `postgres` and `tls`. See [`conformance`](mod@crate::conformance).
+/// Makes a test of each check: on SQLite files, of a quorum's nodes, and of nodes with certificates if
+/// the calling crate has the feature `tls`. See [`conformance`](mod@crate::conformance).
 #[macro_export]
 macro_rules! conformance {
     ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_futures!(nothing, OnNothing, $runtime, $block_on);
-        $crate::conformance_on_quorum!($runtime, $block_on);
-        #[cfg(feature = "metrics")]
-        $crate::conformance_of_metrics!($runtime, $block_on);
         mod sqlite {
             use super::*;
-            $crate::conformance_on_sqlite!($runtime, $block_on);
-            $crate::conformance_of_files!($runtime, $block_on);
+            $crate::conformance_of_store!($crate::conformance::InFile<$runtime>, $block_on);
         }
-        #[cfg(all(feature = "mysql", feature = "postgres", feature = "tls"))]
-        mod postgres {
+        $crate::conformance! { $block_on, $crate::conformance::InFile<$runtime>;
+            changes {
+                changes_begin_with_the_state_and_keep_their_order
+                every_release_reaches_the_follower
+                a_reader_that_never_reads_blocks_nobody
+                a_watch_sees_the_latest_state
+                nothing_is_told_before_anybody_was_asked
+            }
+            handle {
+                dropping_the_last_handle_withdraws
+                resigning_waits_until_others_can_have_it
+                a_guard_held_after_the_loss_prevents_the_release
+                a_guard_held_after_the_loss_prevents_a_campaign
+                ill_health_steps_down_and_good_health_campaigns
+                a_driver_dropped_unpolled_hangs_nobody
+                a_driver_dropped_while_leading_ends_leadership
+                an_observer_follows_and_never_leads
+                a_guard_tells_how_long_it_holds
+            }
+            work {
+                work_that_is_done_resigns
+                work_that_fails_resigns_and_returns_the_error
+                work_that_panics_resigns_and_the_panic_goes_on
+                work_that_ignores_its_loss_is_stopped_by_force
+                work_that_is_told_may_clean_up_first
+                work_starts_again_with_the_next_leadership
+                cancelled_work_leaves_the_elector_running
+                an_election_runs_work_by_itself
+                a_handles_work_can_be_spawned
+                work_whose_elector_died_is_an_error
+            }
+        }
+        mod quorum {
             use super::*;
-            $crate::conformance_on_postgres!($runtime, $block_on);
-        }
-        #[cfg(all(feature = "mysql", feature = "postgres", feature = "tls"))]
-        mod mariadb {
-            use super::*;
-            $crate::conformance_on_mariadb!($runtime, $block_on);
-        }
-    };
-}
-
-/// Makes a test of each check on SQLite. See [`conformance`](mod@crate::conformance).
-#[macro_export]
-macro_rules! conformance_on_sqlite {
-    ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_lease!(sqlite, OnSqlite, $runtime, $block_on);
-        $crate::__conformance_embedded!(in_file, InFile, $runtime, $block_on);
-    };
-}
-
-/// Makes a test of each check of SQLite files: paths, mounts, tables. See
-/// [`conformance`](mod@crate::conformance).
-#[macro_export]
-macro_rules! conformance_of_files {
-    ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_files!(in_file, InFile, $runtime, $block_on);
-    };
-}
-
-/// Makes a test of each check on PostgreSQL. See [`conformance`](mod@crate::conformance). It takes the
-/// features `mysql`, `postgres` and `tls`.
-#[macro_export]
-macro_rules! conformance_on_postgres {
-    ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_lease!(postgres, OnPostgres, $runtime, $block_on);
-        $crate::__conformance_servers!(postgres, OnPostgres, $runtime, $block_on);
-    };
-}
-
-/// Makes a test of the central checks with the statements for CockroachDB and YugabyteDB, on PostgreSQL.
-/// One runtime is enough for them. See [`conformance`](mod@crate::conformance). It takes the features
-/// `mysql`, `postgres` and `tls`.
-#[macro_export]
-macro_rules! conformance_of_clusters {
-    ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_lease!(cluster, OnCluster, $runtime, $block_on);
-    };
-}
-
-/// Makes a test of each check on MariaDB. See [`conformance`](mod@crate::conformance). It takes the
-/// features `mysql`, `postgres` and `tls`.
-#[macro_export]
-macro_rules! conformance_on_mariadb {
-    ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_lease!(mariadb, OnMariaDb, $runtime, $block_on);
-        $crate::__conformance_servers!(mariadb, OnMariaDb, $runtime, $block_on);
-    };
-}
-
-/// Makes a test of each check of what is counted. See [`conformance`](mod@crate::conformance). It takes
-/// the feature `metrics`.
-#[macro_export]
-macro_rules! conformance_of_metrics {
-    ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_metrics!(in_file, InFile, $runtime, $block_on);
-    };
-}
-
-/// Makes a test of each check of a quorum's nodes, with certificates too if the calling crate has the
-/// feature `tls`. See [`conformance`](mod@crate::conformance).
-#[macro_export]
-macro_rules! conformance_on_quorum {
-    ($runtime:ty, $block_on:path) => {
-        $crate::__conformance_quorum!(nothing, OnNothing, $runtime, $block_on);
-        #[cfg(feature = "tls")]
-        $crate::__conformance_secured!(nothing, OnNothing, $runtime, $block_on);
-    };
-}
-
-/// Writes a room's list: which check concerns which database.
-macro_rules! list {
-    ($d:tt $name:ident in $room:ident: $($area:ident { $($check:ident: $($on:ident)+;)+ })+) => {
-        #[doc(hidden)]
-        #[macro_export]
-        macro_rules! $name {
-            ($d on:ident, $d fixture:ident, $d runtime:ty, $d block_on:path) => {
-                mod $room {
-                    #[allow(unused_imports)]
-                    use super::*;
-                    $(mod $area {
-                        #[allow(unused_imports)]
-                        use super::*;
-                        $($crate::__conformance_test!(
-                            $d on in [$($on)+];
-                            $room $area $check $d fixture; $d runtime; $d block_on
-                        );)+
-                    })+
+            $crate::conformance! { $block_on, $crate::conformance::OnNothing<$runtime>;
+                cluster {
+                    elects_follows_and_fails_over
+                    hands_over_and_shuts_down
+                    who_leaves_says_so
+                    the_newest_data_win
+                    pauses_and_resumes
+                    an_unfit_member_steps_down_and_comes_back
+                    names_and_both_families
+                    a_follower_is_told_of_its_primary
+                    a_handover_that_comes_too_late_says_why
+                    a_blocked_node_is_overdue
+                    what_has_shut_down_can_start_again_at_once
+                    a_shutdown_closes_all_sockets
+                    a_pause_ends_with_its_node
+                    a_port_that_is_taken_is_refused
+                    who_was_killed_does_not_vote_twice
+                    nonsense_costs_its_own_connection
+                    nonsense_in_a_members_name_costs_its_own_connection
+                    half_a_frame_costs_its_own_connection
+                    dropping_a_node_ends_leadership_at_once
+                    cancelled_work_leaves_the_member_leading
+                    work_that_panics_gives_leadership_up
                 }
-            };
+            }
+            #[cfg(feature = "tls")]
+            $crate::conformance! { $block_on, $crate::conformance::OnNothing<$runtime>;
+                cluster {
+                    members_with_certificates_elect_and_hand_over
+                    the_certificate_of_another_member_starts_no_node
+                }
+            }
         }
+    };
+    ($block_on:path, $place:ty; $($area:ident { $($check:ident)+ })+) => {
+        $($(
+            #[test]
+            fn $check() {
+                $block_on($crate::conformance::run::<$place, _>($crate::conformance::$area::$check));
+            }
+        )+)+
     };
 }
 
-pub(crate) use list;
-
-/// A test, if the check concerns this database. On `bare` ones it starts its servers itself, and with
-/// `no_file` it makes its files.
-#[doc(hidden)]
+/// Makes a test of each check that holds on any store, on this [place](crate::conformance::Stores).
+/// See [`conformance`](mod@crate::conformance).
 #[macro_export]
-macro_rules! __conformance_test {
-    (sqlite in [sqlite $($rest:ident)*]; $($test:tt)*) => {
-        $crate::__conformance_test!($($test)*);
-    };
-    (postgres in [postgres $($rest:ident)*]; $($test:tt)*) => {
-        $crate::__conformance_test!($($test)*);
-    };
-    (mariadb in [mariadb $($rest:ident)*]; $($test:tt)*) => {
-        $crate::__conformance_test!($($test)*);
-    };
-    (cluster in [cluster $($rest:ident)*]; $($test:tt)*) => {
-        $crate::__conformance_test!($($test)*);
-    };
-    (nothing in [nothing $($rest:ident)*]; $($test:tt)*) => {
-        $crate::__conformance_test!($($test)*);
-    };
-    (in_file in [in_file $($rest:ident)*]; $($test:tt)*) => {
-        $crate::__conformance_test!($($test)*);
-    };
-    (in_file in [no_file]; $room:ident $area:ident $check:ident $on:ident; $($test:tt)*) => {
-        $crate::__conformance_test!($room $area $check OnNothing; $($test)*);
-    };
-    (postgres in [bare_postgres]; $room:ident $area:ident $check:ident $on:ident; $($test:tt)*) => {
-        $crate::__conformance_test!($room $area $check OnNothing; $($test)*);
-    };
-    (mariadb in [bare_mariadb]; $room:ident $area:ident $check:ident $on:ident; $($test:tt)*) => {
-        $crate::__conformance_test!($room $area $check OnNothing; $($test)*);
-    };
-    ($on:ident in [$other:ident $($rest:ident)*]; $($test:tt)*) => {
-        $crate::__conformance_test!($on in [$($rest)*]; $($test)*);
-    };
-    ($on:ident in []; $($test:tt)*) => {};
-    ($room:ident $area:ident $check:ident $fixture:ident; $runtime:ty; $block_on:path) => {
-        #[test]
-        fn $check() {
-            use $crate::conformance::{$room::$area, database};
-            $block_on(database::run::<database::$fixture<$runtime>, _>($area::$check));
+macro_rules! conformance_of_store {
+    ($place:ty, $block_on:path) => {
+        $crate::conformance! { $block_on, $place;
+            stores {
+                elects_renews_and_fails_over
+                resigns_to_a_follower
+                leader_work_is_cancelled_and_starts_elsewhere
+                a_cancelled_call_does_not_keep_the_lease
+            }
         }
     };
 }

@@ -1,9 +1,6 @@
 //! Tasks, patience and news on any runtime.
 
-use super::{
-    harness::process::PATIENCE,
-    watchdog::{current, end},
-};
+use super::watchdog::{current, end};
 use crate::Runtime;
 use async_channel::{Receiver, Sender};
 use event_listener::Event;
@@ -26,6 +23,9 @@ use std::{
     time::Duration,
 };
 
+/// Long enough for a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(40);
+
 /// A background task, which a test can wait for, and end as a crash does. It goes on if nobody waits
 /// for it.
 pub struct Task<T> {
@@ -37,13 +37,13 @@ type Panic = Box<dyn Any + Send>;
 
 /// Why a task has no result.
 #[derive(Debug)]
-pub(crate) enum End {
+pub enum End {
     Panicked(Panic),
     Aborted,
 }
 
 /// Starts a task on the runtime.
-pub(crate) fn spawn<R: Runtime + Default, T: Send + 'static>(
+pub fn spawn<R: Runtime + Default, T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> Task<T> {
     let (done, outcome) = async_channel::bounded(1);
@@ -65,16 +65,16 @@ pub(crate) fn spawn<R: Runtime + Default, T: Send + 'static>(
 
 impl<T> Task<T> {
     /// Drops the task's future where it stands.
-    pub(crate) fn abort(&self) {
+    pub fn abort(&self) {
         let _ = self.abort.try_send(());
     }
 
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.outcome.is_closed()
     }
 
     /// The result, or why there is none.
-    pub(crate) async fn outcome(self) -> Result<T, End> {
+    pub async fn outcome(self) -> Result<T, End> {
         let outcome = self.outcome.recv().await.map_err(|_| End::Aborted)?;
         outcome.map_err(End::Panicked)
     }
@@ -93,7 +93,7 @@ impl<T> Future for Task<T> {
 }
 
 /// The results of all of these, in their order.
-pub(crate) async fn join_all<T>(tasks: Vec<Task<T>>) -> Vec<T> {
+pub async fn join_all<T>(tasks: Vec<Task<T>>) -> Vec<T> {
     let mut results = Vec::new();
     for task in tasks {
         results.push(task.await);
@@ -102,7 +102,7 @@ pub(crate) async fn join_all<T>(tasks: Vec<Task<T>>) -> Vec<T> {
 }
 
 /// The result, unless it takes longer than this.
-pub(crate) async fn timeout<R: Runtime + Default, T>(
+pub async fn timeout<R: Runtime + Default, T>(
     limit: Duration,
     future: impl Future<Output = T>,
 ) -> Option<T> {
@@ -115,7 +115,7 @@ pub(crate) async fn timeout<R: Runtime + Default, T>(
 }
 
 /// Runs a test to its end; one that hangs fails and says so.
-pub(crate) async fn patiently<R: Runtime + Default, T>(test: impl Future<Output = T>) -> T {
+pub async fn patiently<R: Runtime + Default, T>(test: impl Future<Output = T>) -> T {
     let long = Duration::from_secs(150); // a busy machine forks a server's processes slowly
     let done = timeout::<R, T>(long, test).await;
     done.unwrap_or_else(|| panic!("what is waited for did not come in {long:?}"))
@@ -149,29 +149,29 @@ pub async fn awaited<T>(what: &str, future: impl Future<Output = T>) -> T {
 
 /// A value that tests change, and wait for.
 #[derive(Default)]
-pub(crate) struct News<T> {
+pub struct News<T> {
     value: Mutex<T>,
     changed: Event,
 }
 
 impl<T> News<T> {
-    pub(crate) fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         Self { value: Mutex::new(value), changed: Event::new() }
     }
 
     /// The value as it is. Nobody changes it meanwhile.
-    pub(crate) fn get(&self) -> MutexGuard<'_, T> {
+    pub fn get(&self) -> MutexGuard<'_, T> {
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn change<O>(&self, change: impl FnOnce(&mut T) -> O) -> O {
+    pub fn change<O>(&self, change: impl FnOnce(&mut T) -> O) -> O {
         let outcome = change(&mut self.get());
         self.changed.notify(usize::MAX);
         outcome
     }
 
     /// What this finds in the value, as soon as it finds something.
-    pub(crate) async fn until<O>(&self, mut look: impl FnMut(&T) -> Option<O>) -> O {
+    pub async fn until<O>(&self, mut look: impl FnMut(&T) -> Option<O>) -> O {
         loop {
             let changed = self.changed.listen();
             if let Some(found) = look(&self.get()) {

@@ -1,7 +1,7 @@
 //! Waits that never give their thread back: no timer of the same thread can end them, so they end the
 //! process.
 
-use super::harness::process::PATIENCE;
+use super::tasks::PATIENCE;
 use futures_lite::future::{or, pending};
 use std::{
     future::Future,

@@ -51,8 +51,6 @@ mod starting;
 pub mod tls;
 mod transport;
 
-#[cfg(all(feature = "conformance", feature = "tls"))]
-pub(crate) use aside::aside;
 pub use cluster::{Cluster, ClusterBuilder, ClusterError};
 pub use ignorance::Ignorance;
 pub use member::{HandOverError, Member, PauseError, PeerReport};

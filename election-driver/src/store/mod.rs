@@ -5,7 +5,7 @@ mod calls;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod choice;
 #[cfg(feature = "_sql")]
-mod client;
+pub(crate) mod client;
 mod error;
 #[cfg(feature = "_sql")]
 mod fenced;

@@ -3,13 +3,11 @@
 use crate::support::{
     On, OnPostgres, assert_refused, assert_says, complaint, elector, registration_in, url_of,
 };
-use election_driver::{
-    conformance::{Kind, Server},
-    core::{
-        Label, Namespace,
-        lease::{Candidacy, Failure},
-    },
+use election_driver::core::{
+    Label, Namespace,
+    lease::{Candidacy, Failure},
 };
+use election_testing::{Kind, Server};
 
 /// A database whose user `caller` has the rights of the documentation.
 fn granted(server: &Server, name: &str) -> String {

@@ -1,7 +1,7 @@
 //! The rights that the stores document: the test runs the very lines of the documentation.
 
 use crate::support::{On, OnMariaDb, OnPostgres, assert_refused, elector, take_part, url_of};
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use election_tokio::{FenceError, StoreError};
 
 const WORDS: &[&str] = &["lacks a right", "grant"];

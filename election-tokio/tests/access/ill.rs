@@ -2,10 +2,8 @@
 //! its error names the cause and the remedy.
 
 use crate::support::{On, OnMariaDb, OnPostgres, assert_says, command, message, url_of};
-use election_driver::{
-    conformance::Server,
-    core::{Namespace, lease::Failure},
-};
+use election_driver::core::{Namespace, lease::Failure};
+use election_testing::Server;
 use election_tokio::StoreError;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, MySqlConnection, PgConnection};
 use std::time::{Duration, Instant};

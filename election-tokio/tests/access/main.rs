@@ -21,7 +21,7 @@ mod transport;
 mod triggers;
 mod waiting;
 
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use support::{OnMariaDb, OnPostgres, patiently};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

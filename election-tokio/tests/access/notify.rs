@@ -3,10 +3,8 @@
 use crate::support::{
     On, OnPostgres, assert_refused, assert_says, command_in, elector, registration_in,
 };
-use election_driver::{
-    conformance::{Pooler, Server},
-    core::{Namespace, lease::Candidacy},
-};
+use election_driver::core::{Namespace, lease::Candidacy};
+use election_testing::{Pooler, Server};
 use election_tokio::Status;
 use sqlx::{Connection as _, PgConnection};
 

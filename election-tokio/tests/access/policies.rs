@@ -7,10 +7,8 @@ use crate::{
         take_part, url_of,
     },
 };
-use election_driver::{
-    conformance::{Kind, Pooler, Server},
-    core::Namespace,
-};
+use election_driver::core::Namespace;
+use election_testing::{Kind, Pooler, Server};
 use election_tokio::FenceError;
 use sqlx::{Connection as _, PgConnection};
 

@@ -5,13 +5,11 @@
 use crate::support::{
     On, OnPostgres, assert_refused, assert_says, elector, message, registration_in, take_part,
 };
-use election_driver::{
-    conformance::{Pooler, Server},
-    core::{
-        Change, Loss, Namespace,
-        lease::{Candidacy, Failure},
-    },
+use election_driver::core::{
+    Change, Loss, Namespace,
+    lease::{Candidacy, Failure},
 };
+use election_testing::{Pooler, Server};
 use election_tokio::{Election, Handle, PgStore, Status, StoreError};
 use sqlx::{
     ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _,

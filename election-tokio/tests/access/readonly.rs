@@ -4,7 +4,8 @@ use crate::support::{
     On, OnMariaDb, OnPostgres, assert_refused, assert_says, command, complaint, elector, take_part,
     url_of,
 };
-use election_driver::{conformance::Server, core::Namespace};
+use election_driver::core::Namespace;
+use election_testing::Server;
 
 const WORDS: &[&str] = &["only reads", "connect to the primary"];
 

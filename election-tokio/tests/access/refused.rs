@@ -6,9 +6,9 @@ use crate::support::{
 };
 use election_driver::{
     StoreErrorCode,
-    conformance::Server,
     core::{Namespace, sql::Schema},
 };
+use election_testing::Server;
 
 pub(crate) async fn everything<D: On>(server: &Server) {
     a_wrong_password::<D>(server).await;

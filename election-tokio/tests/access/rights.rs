@@ -1,10 +1,8 @@
 //! What a right means: which users may read, and which may hold others up.
 
 use crate::support::{On, OnMariaDb, OnPostgres, elector, url_of};
-use election_driver::{
-    conformance::Server,
-    core::{Change, lease::Failure},
-};
+use election_driver::core::{Change, lease::Failure};
+use election_testing::Server;
 use election_tokio::Status;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, MySqlConnection, PgConnection};
 

@@ -7,13 +7,13 @@ use crate::support::{
 };
 use election_driver::{
     Notice, Pause,
-    conformance::{Pooler, Server},
     core::{
         Candidate, Incarnation, Namespace, NodeId,
         lease::{Answer, Candidacy, Failure, Query, Registration},
         sql::Tables,
     },
 };
+use election_testing::{Pooler, Server};
 use election_tokio::{PgStore, Store as _};
 use futures_lite::StreamExt as _;
 use std::sync::Arc;

@@ -4,10 +4,8 @@
 use crate::support::{
     On, OnMariaDb, assert_refused, assert_says, message, registration_in, url_of,
 };
-use election_driver::{
-    conformance::Server,
-    core::{Namespace, lease::Candidacy},
-};
+use election_driver::core::{Namespace, lease::Candidacy};
+use election_testing::Server;
 use election_tokio::StoreError;
 use sqlx::{Connection as _, MySqlConnection};
 

@@ -2,13 +2,11 @@
 //! many there are.
 
 use crate::support::{LONG, On, elector, registration_in, url_of};
-use election_driver::{
-    conformance::Server,
-    core::{
-        Namespace,
-        lease::{Answer, Query},
-    },
+use election_driver::core::{
+    Namespace,
+    lease::{Answer, Query},
 };
+use election_testing::Server;
 use election_tokio::{Handle, SqliteStore, Store};
 use sqlx::{Connection as _, Executor as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::time::Duration;

@@ -1,13 +1,11 @@
 //! The two servers behind one trait, and what an elector's user does all day.
 
-use election_driver::{
-    conformance::Server,
-    core::{
-        Candidate, Epoch, Incarnation, Label, Namespace, NodeId,
-        lease::{self, Answer, Failure, Query, Registration},
-        sql::Tables,
-    },
+use election_driver::core::{
+    Candidate, Epoch, Incarnation, Label, Namespace, NodeId,
+    lease::{self, Answer, Failure, Query, Registration},
+    sql::Tables,
 };
+use election_testing::Server;
 use election_tokio::{
     Election, FenceError, Handle, Lease, MySqlStore, PgStore, Status, Store, StoreError,
 };

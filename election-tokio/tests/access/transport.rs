@@ -1,7 +1,7 @@
 //! What the environment says about the route to the server.
 
 use crate::support::{On as _, OnPostgres, assert_says, command_in};
-use election_driver::conformance::Server;
+use election_testing::Server;
 
 /// sqlx takes host and mode from the variables of PostgreSQL's own clients.
 pub(crate) async fn what_the_environment_says(server: &Server) {

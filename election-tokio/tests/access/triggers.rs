@@ -4,10 +4,8 @@
 use crate::support::{
     On, OnMariaDb, assert_says, command, elector, registration_in, take_part, url_of,
 };
-use election_driver::{
-    conformance::Server,
-    core::{Change, Loss, Namespace, lease::Candidacy},
-};
+use election_driver::core::{Change, Loss, Namespace, lease::Candidacy};
+use election_testing::Server;
 use std::time::Duration;
 
 /// Whatever a trigger does besides, an election goes on as without it.

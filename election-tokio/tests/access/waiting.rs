@@ -1,10 +1,8 @@
 //! Waits that end (`--wait`, `--try`), where the database tells nobody of a resignation.
 
 use crate::support::{On, OnMariaDb, assert_says, command, registration_in, url_of};
-use election_driver::{
-    conformance::Server,
-    core::{Namespace, lease::Candidacy},
-};
+use election_driver::core::{Namespace, lease::Candidacy};
+use election_testing::Server;
 use election_tokio::Election;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use crate::{
     journal::Weight,
     role::{self, command_line},
 };
-use election_driver::conformance::process::{carries, every_pid, guard_of, send};
+use election_testing::process::{carries, every_pid, guard_of, send};
 use election_tokio::now;
 use rustix::process::Signal;
 use std::{

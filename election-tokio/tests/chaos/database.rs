@@ -1,7 +1,7 @@
 //! The database of a world, and what its administrator, its disk and its clock can do to it.
 
 use crate::{home::Home, journal::Write};
-use election_driver::conformance::{Kind, Server, Session};
+use election_testing::{Kind, Server, Session};
 use rusqlite::Connection;
 use std::{fs, path::PathBuf, time::Duration};
 

@@ -5,7 +5,7 @@
 //! test proves nothing.
 
 use crate::database::Engine;
-use election_driver::conformance::Server;
+use election_testing::Server;
 use std::{
     env, fs,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},

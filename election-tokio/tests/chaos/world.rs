@@ -9,7 +9,7 @@ use crate::{
     plan::Target,
     role::{ELECTION, PLACE, journal_in},
 };
-use election_driver::conformance::{
+use election_testing::{
     Proxy,
     process::{self, carries, children, every_pid, send},
 };

@@ -12,7 +12,7 @@ use election_core::{
     lease::{self, Candidacy, Failure, Query, Registration},
     uuid::Uuid,
 };
-use election_driver::conformance::free_port;
+use election_testing::free_port;
 use election_tokio::{
     Election, PgStore, Store as _, StoreError,
     sqlx::{Connection as _, PgConnection},

@@ -6,7 +6,7 @@ use super::{
     server::apply_schema,
     world::World,
 };
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::{fs, process::Output};

@@ -5,7 +5,7 @@ use super::{
     process::eventually,
     world::{World, block_on},
 };
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use election_tokio::{PgStore, core::Namespace};
 use std::{
     fs,

@@ -4,7 +4,7 @@ use super::{
     process::{eventually, freeze, thaw},
     world::{Candidate, World},
 };
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::{

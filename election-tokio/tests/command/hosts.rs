@@ -1,7 +1,7 @@
 //! A database with several hosts.
 
 use super::{server::apply_schema, world::World};
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use std::fs;
 
 /// The job asks for itself, with what it has inherited: all hosts, and no password.

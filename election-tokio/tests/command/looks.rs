@@ -6,7 +6,7 @@ use super::{
     server::{Mute, apply_schema},
     world::{Candidate, World},
 };
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use rustix::process::Signal;
 use std::{
     fs::{self, File},

@@ -5,7 +5,7 @@ use super::{
     server::apply_schema,
     world::{Candidate, World, block_on},
 };
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use sqlx::{Connection as _, Executor as _, PgConnection};
 
 /// What was said since a mark, in whole lines.

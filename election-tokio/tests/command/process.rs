@@ -1,3 +1,3 @@
 //! Looking at processes: shared with the tests that play faults.
 
-pub(crate) use election_driver::conformance::process::*;
+pub(crate) use election_testing::process::*;

@@ -6,7 +6,7 @@ use super::{
     server::{Mute, apply_schema},
     world::World,
 };
-use election_driver::conformance::{Kind, LinkState, Proxy, Server};
+use election_testing::{Kind, LinkState, Proxy, Server};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 

@@ -12,8 +12,9 @@
 mod plants;
 mod play;
 mod sequence;
+mod steered;
 
-use election_driver::conformance::{Kind, Server, Steered, clock, steered};
+use election_testing::{Kind, Server};
 use election_tokio::{MySqlStore, PgStore, SqliteStore, core::sql::Flavor};
 use plants::{BUGS, Bug, CLUSTERS, PROMOTED};
 use play::{Trouble, play};
@@ -32,6 +33,7 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     str::FromStr as _,
 };
+use steered::{Steered, clock, steered};
 use tokio::runtime::Runtime;
 
 #[test]

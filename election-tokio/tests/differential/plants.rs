@@ -5,7 +5,7 @@
 //! `column = $1` becomes `0 <> $1`, which is always true, and `column = 0*$1`, which is always
 //! zero, whatever the number of the parameter.
 
-use election_driver::conformance::Plant;
+use crate::steered::Plant;
 use election_tokio::core::sql::Dialect::{self, MySql, Postgres, Sqlite};
 
 /// A bug, and how it is planted.

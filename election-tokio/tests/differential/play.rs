@@ -1,7 +1,7 @@
 //! One sequence, played on the model and on a database at once.
 
 use super::sequence::{Ask, LIVES, Move, Seen, Sequence, Step, Twist, Which, Who};
-use election_driver::conformance::{CANDIDATE, LEADER, Steered};
+use crate::steered::{CANDIDATE, LEADER, Steered};
 use election_sim::table::{Leader, Promoted, Table};
 use election_tokio::{
     StoreError,

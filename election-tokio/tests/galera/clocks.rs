@@ -1,7 +1,7 @@
 //! Servers whose clocks are an hour apart.
 
 use crate::support::{Node, candidacy, election, elector, knows};
-use election_driver::conformance::Galera;
+use election_testing::Galera;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(4);

@@ -1,10 +1,8 @@
 //! Servers that die, stand still or hear nobody, each with an elector that knows no other server.
 
 use crate::support::{Node, election, elector, knows, namespace, run, until};
-use election_driver::{
-    conformance::{Galera, free_port},
-    core::{Epoch, lease::Failure},
-};
+use election_driver::core::{Epoch, lease::Failure};
+use election_testing::{Galera, free_port};
 use election_tokio::{Handle, MySqlStore, Status};
 use std::time::Duration;
 

@@ -1,13 +1,11 @@
 //! Fenced transactions at one server, and terms that begin at another.
 
 use crate::support::{Node, candidacy, code, elector, patiently, run};
-use election_driver::{
-    conformance::Galera,
-    core::{
-        Epoch,
-        lease::{Candidacy, Failure},
-    },
+use election_driver::core::{
+    Epoch,
+    lease::{Candidacy, Failure},
 };
+use election_testing::Galera;
 use election_tokio::FenceError;
 use std::time::Duration;
 use tokio::sync::Barrier;

@@ -10,7 +10,7 @@ mod races;
 mod sessions;
 mod support;
 
-use election_driver::conformance::Galera;
+use election_testing::Galera;
 use support::{Node, nodes, patiently};
 
 /// At once, as when a service is rolled out.

@@ -1,10 +1,8 @@
 //! Sessions in which the cluster would not learn what an election writes, or that may not write it.
 
 use crate::support::{Node, candidacy, namespace, run};
-use election_driver::{
-    conformance::{Galera, Kind, Proxy, Server},
-    core::{Epoch, lease::Failure},
-};
+use election_driver::core::{Epoch, lease::Failure};
+use election_testing::{Galera, Kind, Proxy, Server};
 use election_tokio::MySqlStore;
 use sqlx::Connection as _;
 

@@ -1,12 +1,10 @@
 //! What a test does at one server of the cluster.
 
-use election_driver::{
-    conformance::{Galera, Server, process::PATIENCE},
-    core::{
-        Candidate, Epoch, Namespace,
-        lease::{Candidacy, Failure, Registration, Row},
-    },
+use election_driver::core::{
+    Candidate, Epoch, Namespace,
+    lease::{Candidacy, Failure, Registration, Row},
 };
+use election_testing::{Galera, Server, process::PATIENCE};
 use election_tokio::{Election, Handle, MySqlStore, Status, StoreError};
 use sqlx::{AssertSqlSafe, MySql, MySqlPool, Transaction, mysql::MySqlPoolOptions};
 use std::{future::Future, time::Duration};

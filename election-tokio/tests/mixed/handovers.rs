@@ -2,14 +2,13 @@
 
 use crate::{
     checker::Tenure,
+    database::{Backend, OnMariaDb, OnPostgres, OnSqlite},
     journal::Reader,
     role,
     runtimes::{Process, RUNTIMES, again},
 };
-use election_driver::conformance::{
-    database::{Backend, Fixture as _, OnMariaDb, OnPostgres, OnSqlite},
-    process::eventually,
-};
+use election_driver::conformance::Fixture as _;
+use election_testing::process::eventually;
 use election_tokio::Tokio;
 use std::{
     cell::{RefCell, RefMut},

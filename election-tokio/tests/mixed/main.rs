@@ -10,6 +10,9 @@
 
 #[path = "../support/checker.rs"]
 mod checker;
+#[allow(clippy::unwrap_used, dead_code, unused_imports)] // These tests use a part of it.
+#[path = "../databases/database/mod.rs"]
+mod database;
 mod handovers;
 #[path = "../support/journal.rs"]
 mod journal;

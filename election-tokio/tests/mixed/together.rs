@@ -5,7 +5,7 @@ use async_channel::{Receiver, Sender};
 use election_async_std::{AsyncStd, smol::Smol};
 use election_driver::{
     Handle, Runtime,
-    conformance::embedded::{LONG, elector},
+    conformance::sqlite::{LONG, elector},
 };
 use election_tokio::{SqliteStore, Tokio, core::Epoch, now};
 use futures_lite::future::{Boxed, block_on, or};

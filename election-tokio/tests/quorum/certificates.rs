@@ -2,12 +2,10 @@
 
 use crate::{checker::Tenure, cluster::Nodes};
 use election_driver::{
-    conformance::{
-        certificates::{Authority, Pair},
-        process::eventually,
-    },
+    conformance::certificates::{Authority, Pair},
     tls::{Credentials, Tls},
 };
+use election_testing::process::eventually;
 use std::{
     fs,
     path::{Path, PathBuf},

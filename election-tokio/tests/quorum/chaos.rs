@@ -19,10 +19,8 @@ use crate::{
     router::{Router, moved},
 };
 use election_core::Random;
-use election_driver::conformance::{
-    certificates::Authority,
-    process::{freeze, thaw, within},
-};
+use election_driver::conformance::certificates::Authority;
+use election_testing::process::{freeze, thaw, within};
 use std::{
     collections::BTreeMap,
     env, fs,

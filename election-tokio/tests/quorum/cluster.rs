@@ -6,7 +6,7 @@ use crate::{
     role,
     runtimes::{Process, RUNTIMES, again},
 };
-use election_driver::conformance::{free_port, process::eventually};
+use election_testing::{free_port, process::eventually};
 use std::{
     cell::{Ref, RefCell},
     io::Write as _,

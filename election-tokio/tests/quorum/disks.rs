@@ -4,7 +4,7 @@ use crate::{
     checker::Tenure,
     cluster::{DOWN_AFTER, Nodes, place_of},
 };
-use election_driver::conformance::process::{eventually, within};
+use election_testing::process::{eventually, within};
 use std::{fs, path::PathBuf, process::Command};
 
 fn alerted(nodes: &Nodes, node: usize, name: &str) -> String {

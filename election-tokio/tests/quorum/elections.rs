@@ -1,7 +1,7 @@
 //! Elections as they should be: first, planned, after a crash.
 
 use crate::cluster::{DOWN_AFTER, Nodes, place_of};
-use election_driver::conformance::process::eventually;
+use election_testing::process::eventually;
 use election_tokio::now;
 use std::time::Duration;
 

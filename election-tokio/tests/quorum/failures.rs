@@ -1,7 +1,7 @@
 //! Nodes that are stopped, restarted, or gone in numbers.
 
 use crate::cluster::{DOWN_AFTER, Nodes, place_of};
-use election_driver::conformance::process::{eventually, freeze, thaw, within};
+use election_testing::process::{eventually, freeze, thaw, within};
 use election_tokio::now;
 use std::time::Duration;
 

@@ -5,10 +5,8 @@ use crate::{
     cluster::{DOWN_AFTER, Nodes, place_of},
     hostile::{descriptors, memory},
 };
-use election_driver::conformance::{
-    certificates::{Authority, client},
-    process::eventually,
-};
+use election_driver::conformance::certificates::{Authority, client};
+use election_testing::process::eventually;
 use election_tokio::now;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{

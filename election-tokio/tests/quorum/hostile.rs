@@ -2,7 +2,7 @@
 
 use crate::cluster::{DOWN_AFTER, Nodes, place_of};
 use election_core::Random;
-use election_driver::conformance::process::{eventually, freeze, thaw};
+use election_testing::process::{eventually, freeze, thaw};
 use election_tokio::now;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{

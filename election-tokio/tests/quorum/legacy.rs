@@ -1,7 +1,7 @@
 //! A peer of kevy-elect's protocol, which knows four frames and nothing else, among ours.
 
 use crate::cluster::{DOWN_AFTER, Nodes, place_of};
-use election_driver::conformance::process::eventually;
+use election_testing::process::eventually;
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Write as _},

@@ -1,7 +1,7 @@
 //! Connections that look open and carry nothing, and ports where somebody else answers.
 
 use crate::cluster::{DOWN_AFTER, Nodes};
-use election_driver::conformance::{Proxy, process::eventually};
+use election_testing::{Proxy, process::eventually};
 use std::{
     net::{TcpListener, TcpStream},
     thread,

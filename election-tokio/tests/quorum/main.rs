@@ -1,6 +1,6 @@
 //! Nodes of a quorum as real processes, on all three runtimes in one cluster: killed, stopped, cut off,
 //! attacked. A journal that all of them write on one clock says who acted when, and a checker that
-//! knows nothing of the protocol reads it. (What nodes do that live in the test's own process is in
+//! knows nothing of the protocol reads it. (`nodes` live in the test's own process, and so do those of
 //! the conformance suite.)
 //!
 //! ```text
@@ -12,6 +12,10 @@
 //!        │                                 │      leads
 //!        └──── checker ◀──── journal ◀─────┘
 //! ```
+
+#[macro_use]
+#[path = "../support/on.rs"]
+mod on;
 
 mod certificates;
 mod chaos;
@@ -30,6 +34,8 @@ mod legacy;
 mod links;
 mod names;
 mod network;
+mod nodes;
+mod places;
 mod played;
 mod renewal;
 mod role;

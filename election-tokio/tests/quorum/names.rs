@@ -6,7 +6,7 @@ use crate::{
     cluster::Nodes,
     router::{ip, moved},
 };
-use election_driver::conformance::free_port;
+use election_testing::free_port;
 use election_tokio::Cluster;
 use rustix::net::listen;
 use std::{

@@ -4,7 +4,7 @@ use crate::{
     cluster::{DOWN_AFTER, Nodes, place_of},
     router::{Router, address, moved},
 };
-use election_driver::conformance::process::{eventually, within};
+use election_testing::process::{eventually, within};
 
 impl Router {
     /// A cluster of a node on each host.

@@ -7,10 +7,8 @@ use crate::{
     cluster::{DOWN_AFTER, Nodes, place_of},
     hostile::Attack,
 };
-use election_driver::conformance::{
-    certificates::{Authority, shakes_hands},
-    process::{eventually, within},
-};
+use election_driver::conformance::certificates::{Authority, shakes_hands};
+use election_testing::process::{eventually, within};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::{
     fs::{self, OpenOptions},

@@ -2,7 +2,8 @@
 //! say of one that has no certificate, or another's.
 
 use crate::cluster::{DOWN_AFTER, Nodes, place_of};
-use election_driver::conformance::{Proxy, certificates::Authority, process::within};
+use election_driver::conformance::certificates::Authority;
+use election_testing::{Proxy, process::within};
 
 #[test]
 fn members_with_certificates_elect_hand_over_and_fail_over() {

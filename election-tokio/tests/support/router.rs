@@ -5,7 +5,7 @@
 //! test proves nothing.
 #![allow(dead_code)] // not every test needs all of it
 
-use election_driver::conformance::process::eventually;
+use election_testing::process::eventually;
 use std::{
     env, fs,
     process::{Child, Command, Stdio},

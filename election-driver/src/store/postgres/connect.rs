@@ -68,7 +68,9 @@ impl PgStore {
     /// Runs the statements of a cluster on PostgreSQL itself, where they mean the same. For tests only:
     /// beside processes that use PostgreSQL's own statements there, no fence would hold.
     #[cfg(any(test, feature = "conformance"))]
-    pub(crate) fn pretending(self, flavor: Flavor) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn pretending(self, flavor: Flavor) -> Self {
         let mut store = self;
         store.client.pretends = true;
         store.with_flavor(flavor)

@@ -7,7 +7,7 @@ use crate::{
     role::ELECTION,
     world::{TTL, World},
 };
-use election_driver::conformance::Kind;
+use election_testing::Kind;
 use election_tokio::now;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::{
     plan::Hit,
     world::{TTL, World},
 };
-use election_driver::conformance::Kind;
+use election_testing::Kind;
 use std::{fs, io::Write as _, path::Path};
 
 /// What is on it takes all the room, and what comes next needs more.

@@ -2,7 +2,7 @@
 
 use super::Wound;
 use crate::{plan::Hit, world::World};
-use election_driver::conformance::LinkState;
+use election_testing::LinkState;
 use std::time::Duration;
 
 /// The links that are meant: in two of three cases one, else all.

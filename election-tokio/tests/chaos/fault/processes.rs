@@ -6,7 +6,7 @@ use crate::{
     plan::Hit,
     world::{NODES, Part, TTL, World},
 };
-use election_driver::conformance::process::{alive, send, stat, thaw, within};
+use election_testing::process::{alive, send, stat, thaw, within};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 

@@ -9,7 +9,7 @@ use crate::{
     server::apply_schema,
     world::{Candidate, World},
 };
-use election_driver::conformance::{Kind, Server};
+use election_testing::{Kind, Server};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{

@@ -1,0 +1,231 @@
+//! A throw-away cluster of three MariaDB servers (Galera).
+//!
+//! All begin with the same data, those of a server that was a cluster of its own for a moment. So
+//! who joins lacks only the newest writes, and takes them from another server's memory: to copy
+//! whole directories would need rsync, which does not do that for root. The servers still want a
+//! program for it; theirs passes on how far the giver is, and nothing else.
+
+use super::{
+    data,
+    kind::Kind,
+    launch::OPTIONS,
+    process::eventually,
+    servers::{Server, directory},
+};
+use election_driver::conformance::free_port;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// A cluster of three servers, each with the database `election`, user `election`, password
+/// `election`.
+pub struct Galera {
+    nodes: Vec<Server>,
+    /// What each server is told beside what every server is told.
+    options: Vec<String>,
+}
+
+/// How many servers there are: two of them are a majority.
+const SIZE: usize = 3;
+
+/// Where Debian's package `galera-4` puts it.
+const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
+
+/// A server that is not heard for two seconds is out. One that was comes back as soon as it is heard.
+const PACE: &str = "evs.suspect_timeout=PT2S;evs.inactive_timeout=PT3S;\
+                    evs.inactive_check_period=PT0.2S;evs.keepalive_period=PT0.3S;\
+                    gmcast.time_wait=PT1S;gcache.size=16M";
+
+/// The program that brings a server up to date, where it lacks only the newest.
+const NEWEST: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --role) role=$2 ;;
+    --address) address=$2 ;;
+    --datadir) handed=${2}handed ;;
+    --gtid) position=$2 ;;
+    --bypass) newest=yes ;;
+  esac
+  shift
+done
+case "$role" in
+  joiner)
+    rm -f "$handed" && mkfifo "$handed" && echo "ready $handed" && cat "$handed" ;;
+  donor)
+    [ -n "$newest" ] && echo "$position" >"$address" && echo "done $position" ;;
+esac
+"#;
+
+impl Galera {
+    /// Starts three servers and waits until they are a cluster.
+    ///
+    /// # Panics
+    /// If they are not installed or do not start; the message says what to install, or quotes one.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_as(Server::start_on)
+    }
+
+    /// Like [`start`](Self::start), with a wall clock for each server
+    /// ([`set_clock`](Server::set_clock)).
+    ///
+    /// # Panics
+    /// As there, or if libfaketime is not installed.
+    #[must_use]
+    pub fn start_with_clocks() -> Self {
+        Self::start_as(Server::start_with_clock_on)
+    }
+
+    fn start_as(start: fn(tempfile::TempDir, &Path) -> Server) -> Self {
+        let (base, _seed) = base();
+        let groups: Vec<u16> = (0..SIZE).map(|_| free_port()).collect();
+        let members: Vec<String> = groups.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let address = format!("--wsrep-cluster-address=gcomm://{}", members.join(","));
+        let options: Vec<String> =
+            groups.iter().map(|port| format!("{}\n{address}", member(*port))).collect();
+        let mut nodes = Vec::new();
+        for (at, own) in options.iter().enumerate() {
+            let founds = if at == 0 { "\n--wsrep-new-cluster" } else { "" };
+            let directory = directory();
+            instruct(directory.path(), &format!("{own}{founds}"));
+            nodes.push(start(directory, &base));
+        }
+        let mut cluster = Self { nodes, options };
+        cluster.nodes.iter_mut().for_each(Server::wait_until_up);
+        (0..SIZE).for_each(|at| cluster.wait_until_in(at));
+        cluster
+    }
+
+    /// One of the servers.
+    #[must_use]
+    pub fn node(&self, at: usize) -> &Server {
+        &self.nodes[at]
+    }
+
+    /// Kills a server (SIGKILL).
+    ///
+    /// # Panics
+    /// If the kernel refuses.
+    pub fn kill(&mut self, at: usize) {
+        self.nodes[at].kill();
+    }
+
+    /// Starts a server again that was killed, from where its own files say that it was, and waits
+    /// until it is in the cluster.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn rejoin(&mut self, at: usize) {
+        let (node, options) = (&mut self.nodes[at], &self.options[at]);
+        instruct(&node.place(), &format!("{options}\n--wsrep-recover"));
+        let said = node.run_to_its_end();
+        let position = said.lines().rev().find_map(|line| line.split_once("Recovered position: "));
+        let (_, position) = position.unwrap_or_else(|| panic!("no position in {said}"));
+        instruct(&node.place(), &format!("{options}\n--wsrep-start-position={position}"));
+        node.restart();
+        self.wait_until_in(at);
+    }
+
+    /// Cuts a server off from the others. Clients still reach it.
+    ///
+    /// # Panics
+    /// If it does not do so.
+    pub fn isolate(&self, at: usize) {
+        self.cut(at, true);
+    }
+
+    /// Ends that, and waits until the server is in the cluster again.
+    ///
+    /// # Panics
+    /// If it does not come back.
+    pub fn reconnect(&self, at: usize) {
+        self.cut(at, false);
+        self.wait_until_in(at);
+    }
+
+    fn cut(&self, at: usize, off: bool) {
+        let set = format!("SET GLOBAL wsrep_provider_options='gmcast.isolate={}'", u8::from(off));
+        self.nodes[at].administer("mysql", &set);
+    }
+
+    /// Waits until a server is in the cluster and has caught up.
+    ///
+    /// # Panics
+    /// If it does not come so far.
+    pub fn wait_until_in(&self, at: usize) {
+        let state =
+            "SHOW STATUS WHERE Variable_name='wsrep_local_state_comment' AND Value='Synced'";
+        let node = &self.nodes[at];
+        eventually("a server in its cluster", || {
+            node.try_administer("mysql", state).ok().filter(|said| !said.is_empty())
+        });
+    }
+
+    /// Waits until a server has noticed that it is out of the cluster.
+    ///
+    /// # Panics
+    /// If it does not notice.
+    pub fn wait_until_out(&self, at: usize) {
+        let ready = "SHOW STATUS WHERE Variable_name='wsrep_ready' AND Value='OFF'";
+        let node = &self.nodes[at];
+        eventually("a server that knows that it is cut off", || {
+            node.try_administer("mysql", ready).ok().filter(|said| !said.is_empty())
+        });
+    }
+}
+
+/// Where the data of a server lie that was a cluster of its own, and whose they are if they are not
+/// kept.
+fn base() -> (PathBuf, Option<Server>) {
+    let kept = data::kept(Kind::MariaDb).map(|plain| plain.with_extension("galera"));
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.exists()) {
+        return (kept.clone(), None);
+    }
+    let mut seed = Server::start(Kind::MariaDb);
+    seed.terminate();
+    let founds =
+        format!("{}\n--wsrep-new-cluster\n--wsrep-cluster-address=gcomm://", member(free_port()));
+    instruct(&seed.place(), &founds);
+    seed.restart();
+    seed.terminate();
+    match kept {
+        Some(kept) => {
+            data::keep(&seed.data(), &kept);
+            (kept, None)
+        }
+        None => (seed.data(), Some(seed)),
+    }
+}
+
+/// The options of a server that talks to others at this port.
+fn member(port: u16) -> String {
+    assert!(
+        Path::new(PROVIDER).exists(),
+        "{PROVIDER} is missing; on Debian: apt-get install galera-4"
+    );
+    let newest = free_port();
+    [
+        "--wsrep-on=ON".to_owned(),
+        format!("--wsrep-provider={PROVIDER}"),
+        "--binlog-format=ROW".to_owned(),
+        "--innodb-autoinc-lock-mode=2".to_owned(),
+        "--wsrep-sst-method=newest".to_owned(),
+        format!("--wsrep-node-address=127.0.0.1:{port}"),
+        format!(
+            "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{port};\
+             ist.recv_addr=127.0.0.1:{newest};{PACE}"
+        ),
+    ]
+    .join("\n")
+}
+
+/// Writes down what the server in this directory is told at its next start.
+fn instruct(directory: &Path, options: &str) {
+    let program = directory.join("wsrep_sst_newest");
+    fs::write(&program, NEWEST).expect("a writable directory");
+    let runs = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(program, runs).expect("a file of our own");
+    fs::write(directory.join(OPTIONS), options).expect("a writable directory");
+}

@@ -1,0 +1,137 @@
+//! One database of each kind, behind one trait.
+
+pub(crate) mod stores;
+
+mod served;
+mod sqlite;
+mod statements;
+
+pub(crate) use served::{OnCluster, OnMariaDb, OnPostgres, Served};
+pub(crate) use sqlite::OnSqlite;
+
+use election_core::{
+    Candidate, Epoch, Namespace,
+    lease::{Candidacy, Registration, Row},
+    sql::CandidateRow,
+};
+use election_driver::{
+    Election, Handle, Lease, Runtime, SqlStore, Status, StoreError, Uncommitted,
+    conformance::{Stores, inside::Client},
+};
+use sqlx::{Database, Pool, Transaction};
+use std::{future::Future, time::Duration};
+use stores::Deaf;
+use uuid::Uuid;
+
+pub(crate) const SHORT: Duration = Duration::from_secs(1);
+/// No lease of this length ends in a test.
+pub(crate) const LONG: Duration = Duration::from_secs(900);
+
+/// The transactions of a backend.
+pub(crate) type Tx<B> = Transaction<'static, <B as Backend>::Database>;
+
+/// A database of its own for one test.
+pub(crate) trait Backend: Stores<Store: Clone + Sync> {
+    type Database: Database;
+    type Client: Client<Connection = <Self::Database as Database>::Connection>;
+
+    /// The isolation levels it knows; on SQLite, the ways to begin.
+    const ISOLATIONS: &'static [&'static str];
+
+    /// What ends a transaction behind the caller's back; PostgreSQL tells of what does.
+    const ENDS: &'static [&'static str] = &[];
+
+    /// Makes a table of numbered writes.
+    const WORK: &'static str;
+    /// What a new term also writes, where no key makes it follow the leader row.
+    const FOLLOWS: Option<&'static str> = None;
+    /// Loses all leader rows.
+    const FORGET: &'static str = "DELETE FROM election_leader";
+
+    /// How it is reached.
+    fn url(&self) -> String;
+    /// The same store, where a check needs no other.
+    fn sql(&self) -> SqlStore<Self::Client>;
+    /// The application's own connections. Nothing is connected yet.
+    fn pool(&self) -> &Pool<Self::Database>;
+    /// Begins a transaction of this isolation on a connection of its own.
+    async fn begin(&self, isolation: &str) -> Tx<Self>;
+    /// Ends the connection under a transaction, as the end of its process does.
+    async fn kill(&self, transaction: Tx<Self>);
+    fn run(
+        transaction: &mut Tx<Self>,
+        sql: &str,
+    ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+    /// The first column of the first row.
+    async fn number(transaction: &mut Tx<Self>, sql: &str) -> Result<i64, sqlx::Error>;
+    /// One fenced write into the table [`WORK`](Self::WORK), if the database takes it.
+    fn write(&self, lease: &Lease<Self::Runtime>) -> impl Future<Output = Option<()>> + Send;
+    async fn row(&self) -> Result<Row, StoreError>;
+
+    // The call-by-call election, on a connection of the store's own.
+    async fn register(&self, who: &Candidacy) -> Result<(), StoreError>;
+    fn unregister(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
+    fn elect(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
+    fn is_leader(&self, who: &Candidacy) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    async fn list(&self) -> Result<Vec<CandidateRow>, StoreError>;
+
+    async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError>;
+    async fn ask_leader(&self) -> Result<Option<Epoch>, StoreError>;
+
+    // And on the caller's.
+    async fn elect_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<Row>, StoreError>;
+    async fn leave_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<Row>, StoreError>;
+    async fn is_leader_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<bool>, StoreError>;
+
+    /// Runs one statement and commits.
+    async fn execute(&self, sql: &str) {
+        let mut transaction = self.begin(Self::ISOLATIONS[0]).await;
+        Self::run(&mut transaction, sql).await.unwrap();
+        transaction.commit().await.unwrap();
+    }
+
+    /// Starts an elector that no notification reaches.
+    fn deaf_elector(&self, node: &str, ttl: Duration) -> Handle<Self::Runtime> {
+        let builder = Election::builder("test").node(node).ttl(ttl).clock_step(Self::CLOCK_STEP);
+        builder.store(Deaf(self.store())).build().unwrap().start()
+    }
+}
+
+/// Waits until an elector has seen this of its election.
+pub(crate) async fn until<R: Runtime>(
+    handle: &Handle<R>,
+    condition: impl FnMut(&Status) -> bool,
+) -> Status {
+    handle.watch().until(condition).await
+}
+
+pub(crate) fn namespace() -> Namespace {
+    Namespace::new("test").unwrap()
+}
+
+/// The same candidate, with the allowance that its database asks for.
+pub(crate) fn allowing<B: Backend>(who: &Candidacy) -> Candidacy {
+    if B::CLOCK_STEP.is_zero() {
+        return who.clone();
+    }
+    who.clone().clock_step(B::CLOCK_STEP).unwrap()
+}
+
+/// A candidate for the call-by-call elections, under an id that sorts by its number.
+pub(crate) fn candidacy(number: u128, expiry: Duration) -> Candidacy {
+    let candidate = Candidate::from(Uuid::from_u128(number));
+    let registration = Registration { namespace: namespace(), candidate, label: None };
+    Candidacy::new(registration).set_expire(expiry).unwrap()
+}

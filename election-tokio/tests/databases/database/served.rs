@@ -1,0 +1,242 @@
+//! Databases behind a server, each a throw-away one.
+
+use crate::database::{Backend, SHORT, Tx, allowing, namespace, statements::statements};
+use election_core::{
+    Epoch,
+    lease::{Candidacy, Row},
+    sql::{CandidateRow, Flavor},
+};
+use election_driver::{
+    Fenced, Lease, MySqlStore, PgStore, Runtime, SqlStore, StoreError, Uncommitted,
+    conformance::{Fixture, Stores},
+};
+use election_testing::{Kind, Server};
+use sqlx::{
+    AssertSqlSafe, Executor as _, MySql, Pool, Postgres, Transaction, mysql::MySqlPoolOptions,
+    pool::PoolOptions, postgres::PgPoolOptions,
+};
+use std::{
+    marker::PhantomData,
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
+
+/// A PostgreSQL server of its own, with the tables in it.
+pub(crate) struct OnPostgres<R> {
+    server: Mutex<Server>,
+    pool: Pool<Postgres>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+/// A MariaDB server of its own, with the tables in it.
+pub(crate) struct OnMariaDb<R> {
+    server: Mutex<Server>,
+    pool: Pool<MySql>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+/// A database behind a server of its own.
+pub(crate) trait Served: Backend {
+    const KIND: Kind;
+    async fn on(server: Server) -> Self;
+    /// A store that reaches the server at another port.
+    fn store_at(&self, port: u16) -> Self::Store;
+    /// A store with a list of hosts, which are this machine at each of these ports.
+    fn store_at_each(&self, ports: &[u16]) -> Self::Store;
+    fn server(&self) -> MutexGuard<'_, Server>;
+}
+
+macro_rules! served {
+    ($backend:ident, $store:ident, $kind:expr) => {
+        impl<R: Runtime + Default> Fixture for $backend<R> {
+            type Runtime = R;
+
+            async fn start() -> Self {
+                Self::on(Server::start(Self::KIND)).await
+            }
+        }
+
+        impl<R: Runtime + Default> Served for $backend<R> {
+            const KIND: Kind = $kind;
+
+            async fn on(server: Server) -> Self {
+                $store::connect(&server.url()).unwrap().ensure_schema().await.unwrap();
+                // More than any server here takes.
+                let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
+                let pool = options.connect_lazy(&server.url()).unwrap();
+                Self { server: Mutex::new(server), pool, runtime: PhantomData }
+            }
+
+            fn store_at(&self, port: u16) -> Self::Store {
+                let server = self.server();
+                let direct = format!(":{}/", server.port());
+                $store::connect(&server.url().replace(&direct, &format!(":{port}/"))).unwrap()
+            }
+
+            fn store_at_each(&self, ports: &[u16]) -> Self::Store {
+                let server = self.server();
+                let direct = format!("127.0.0.1:{}/", server.port());
+                let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+                let listed = server.url().replace(&direct, &format!("{}/", hosts.join(",")));
+                $store::connect(&listed).unwrap()
+            }
+
+            fn server(&self) -> MutexGuard<'_, Server> {
+                self.server.lock().unwrap()
+            }
+        }
+    };
+}
+
+served!(OnPostgres, PgStore, Kind::Postgres);
+served!(OnMariaDb, MySqlStore, Kind::MariaDb);
+
+impl<R: Runtime + Default> Stores for OnPostgres<R> {
+    type Store = PgStore;
+
+    fn store(&self) -> PgStore {
+        PgStore::connect(&self.url()).unwrap()
+    }
+}
+
+impl<R: Runtime + Default> Backend for OnPostgres<R> {
+    type Database = Postgres;
+    type Client = <Tx<Self> as Fenced>::Client;
+    const ISOLATIONS: &'static [&'static str] =
+        &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+    const WORK: &'static str =
+        "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, epoch BIGINT NOT NULL)";
+
+    fn url(&self) -> String {
+        self.server().url()
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        begin(&self.url(), isolation).await
+    }
+
+    async fn kill(&self, transaction: Tx<Self>) {
+        kill(&self.server, transaction).await;
+    }
+
+    statements!();
+}
+
+async fn begin(url: &str, isolation: &str) -> Transaction<'static, Postgres> {
+    let pool = PgPoolOptions::new().max_connections(1).connect(url).await.unwrap();
+    let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
+    pool.begin_with(AssertSqlSafe(begin)).await.unwrap()
+}
+
+async fn kill(server: &Mutex<Server>, mut transaction: Transaction<'static, Postgres>) {
+    let process = "SELECT pg_backend_pid()::bigint";
+    let process: i64 = sqlx::query_scalar(process).fetch_one(&mut *transaction).await.unwrap();
+    let end = format!("SELECT pg_terminate_backend({process}, 60000)");
+    assert_eq!(server.lock().unwrap().administer("election", &end), "t");
+    transaction.commit().await.expect_err("the server has ended it");
+}
+
+/// A PostgreSQL server of its own that is taken for a cluster: the statements for those, with their
+/// tables, on a server that can be run here.
+pub(crate) struct OnCluster<R> {
+    server: Mutex<Server>,
+    pool: Pool<Postgres>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+impl<R: Runtime + Default> Fixture for OnCluster<R> {
+    type Runtime = R;
+
+    async fn start() -> Self {
+        let server = Server::start(Kind::Postgres);
+        let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
+        let pool = options.connect_lazy(&server.url()).unwrap();
+        let cluster = Self { server: Mutex::new(server), pool, runtime: PhantomData };
+        cluster.store().ensure_schema().await.unwrap();
+        cluster
+    }
+}
+
+impl<R: Runtime + Default> Stores for OnCluster<R> {
+    type Store = PgStore;
+    const CLOCK_STEP: Duration = Flavor::CockroachDb.least_clock_step();
+
+    fn store(&self) -> PgStore {
+        PgStore::connect(&self.url()).unwrap().pretending(Flavor::CockroachDb)
+    }
+}
+
+impl<R: Runtime + Default> Backend for OnCluster<R> {
+    type Database = Postgres;
+    type Client = <Tx<Self> as Fenced>::Client;
+    const ISOLATIONS: &'static [&'static str] =
+        &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+    const FOLLOWS: Option<&'static str> =
+        Some("UPDATE election_fence SET epoch = epoch + 1, fences = fences + 1");
+
+    const WORK: &'static str = OnPostgres::<R>::WORK;
+
+    fn url(&self) -> String {
+        self.server.lock().unwrap().url()
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        begin(&self.url(), isolation).await
+    }
+
+    async fn kill(&self, transaction: Tx<Self>) {
+        kill(&self.server, transaction).await;
+    }
+
+    statements!();
+}
+
+impl<R: Runtime + Default> Stores for OnMariaDb<R> {
+    type Store = MySqlStore;
+
+    fn store(&self) -> MySqlStore {
+        MySqlStore::connect(&self.url()).unwrap()
+    }
+}
+
+impl<R: Runtime + Default> Backend for OnMariaDb<R> {
+    type Database = MySql;
+    type Client = <Tx<Self> as Fenced>::Client;
+    const ISOLATIONS: &'static [&'static str] =
+        &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+    const ENDS: &'static [&'static str] = &["COMMIT", "CREATE TABLE another (number INTEGER)"];
+
+    const WORK: &'static str =
+        "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL)";
+    const FORGET: &'static str = "DELETE FROM election_fence; DELETE FROM election_leader";
+
+    fn url(&self) -> String {
+        self.server().url()
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        let url = self.url();
+        let level = format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
+        let pool =
+            MySqlPoolOptions::new().max_connections(1).after_connect(move |connection, _| {
+                let level = level.clone();
+                Box::pin(async move {
+                    connection.execute(sqlx::raw_sql(AssertSqlSafe(level))).await.map(|_| ())
+                })
+            });
+        pool.connect(&url).await.unwrap().begin().await.unwrap()
+    }
+
+    async fn kill(&self, mut transaction: Tx<Self>) {
+        let session = Self::number(&mut transaction, "SELECT CONNECTION_ID()").await.unwrap();
+        self.server().administer("mysql", &format!("KILL CONNECTION {session}"));
+        let left =
+            format!("SELECT count(*) FROM information_schema.PROCESSLIST WHERE id={session}");
+        while self.server().administer("mysql", &left) != "0" {}
+        transaction.commit().await.expect_err("the server has ended it");
+    }
+
+    statements!();
+}

@@ -1,0 +1,69 @@
+//! SQLite, the embedded default.
+
+use crate::database::{Backend, Tx, allowing, namespace, statements::statements};
+use election_core::{
+    Epoch,
+    lease::{Candidacy, Row},
+    sql::CandidateRow,
+};
+use election_driver::{
+    Fenced, Lease, Runtime, SqlStore, SqliteStore, StoreError, Uncommitted,
+    conformance::{Fixture, Stores},
+};
+use sqlx::{AssertSqlSafe, Pool, Sqlite, pool::PoolOptions, sqlite::SqlitePoolOptions};
+use std::marker::PhantomData;
+use tempfile::TempDir;
+
+/// A SQLite file of its own, with the tables in it.
+pub(crate) struct OnSqlite<R> {
+    directory: TempDir,
+    pool: Pool<Sqlite>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+impl<R: Runtime + Default> Fixture for OnSqlite<R> {
+    type Runtime = R;
+
+    async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("e.db").display());
+        let pool = PoolOptions::new().connect_lazy(&url).unwrap();
+        let place = Self { directory, pool, runtime: PhantomData };
+        place.store().ensure_schema().await.unwrap();
+        place
+    }
+}
+
+impl<R: Runtime + Default> Stores for OnSqlite<R> {
+    type Store = SqliteStore;
+
+    fn store(&self) -> SqliteStore {
+        SqliteStore::open(self.directory.path().join("e.db")).unwrap()
+    }
+}
+
+impl<R: Runtime + Default> Backend for OnSqlite<R> {
+    type Database = Sqlite;
+    type Client = <Tx<Self> as Fenced>::Client;
+    const ISOLATIONS: &'static [&'static str] = &["BEGIN IMMEDIATE", "BEGIN"];
+
+    const ENDS: &'static [&'static str] = &["COMMIT", "INSERT OR ROLLBACK INTO one VALUES (1)"];
+
+    const WORK: &'static str =
+        "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL)";
+
+    fn url(&self) -> String {
+        format!("sqlite:{}", self.directory.path().join("e.db").display())
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        let pool = SqlitePoolOptions::new().max_connections(1).connect(&self.url()).await.unwrap();
+        pool.begin_with(AssertSqlSafe(isolation)).await.unwrap()
+    }
+
+    async fn kill(&self, transaction: Tx<Self>) {
+        drop(transaction); // its pool has no other owner
+    }
+
+    statements!();
+}

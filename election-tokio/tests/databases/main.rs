@@ -1,0 +1,42 @@
+//! Elections in a database: what holds on each, and what a server adds. (What a runtime decides is in
+//! the conformance suite.)
+#![allow(clippy::unwrap_used)]
+
+#[macro_use]
+#[path = "../support/on.rs"]
+mod on;
+
+mod calls;
+mod clock_step;
+mod database;
+mod elections;
+mod fence;
+mod notifications;
+mod operations;
+mod places;
+mod recorded;
+mod scenarios;
+mod servers;
+mod transactions;
+mod upgrades;
+
+/// What every runtime's suite has, on each of these databases.
+mod suite {
+    use crate::{database, on::block_on};
+    use election_tokio::Tokio;
+
+    mod postgres {
+        use super::*;
+        election_driver::conformance_of_store!(database::OnPostgres<Tokio>, block_on);
+    }
+
+    mod mariadb {
+        use super::*;
+        election_driver::conformance_of_store!(database::OnMariaDb<Tokio>, block_on);
+    }
+
+    mod cluster {
+        use super::*;
+        election_driver::conformance_of_store!(database::OnCluster<Tokio>, block_on);
+    }
+}

@@ -1,0 +1,165 @@
+//! Clocks that a daemon slews as fast as chrony's defaults allow (`maxslewrate` 83,333 ppm), on
+//! either side, and a standby whose clock is behind.
+
+use crate::database::{OnPostgres, Served, candidacy, namespace, until};
+use election_core::{
+    Epoch, Timestamp,
+    lease::{ConfigBuilder, Failure},
+};
+use election_driver::{
+    Election, Handle, PgStore, Runtime,
+    conformance::{OnNothing, Stores as _},
+    now,
+};
+use election_testing::{Kind, Proxy, Server};
+use futures_lite::future::yield_now;
+use std::{future::Future, time::Duration};
+
+const TTL: Duration = Duration::from_secs(6);
+
+/// The same runtime on a machine whose clock is slewed.
+#[derive(Clone, Copy)]
+struct Slewed<R>(f64, R);
+
+impl<R: Runtime> Runtime for Slewed<R> {
+    type Sleep = R::Sleep;
+
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO + now().since(Timestamp::ZERO).mul_f64(self.0)
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        self.1.sleep(duration)
+    }
+
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, future: F) {
+        self.1.spawn(future);
+    }
+}
+
+/// How far the work of a leader that is cut off, and uses all its time, reaches into the next
+/// leadership; nothing if it ends before.
+async fn overlap<B: Served>(database: &B, rate: f64) -> Duration {
+    let port = database.server().port();
+    let link = Proxy::to(port);
+    let clock = Slewed(rate, B::Runtime::default());
+    let elected = Election::builder_on(clock.clone(), "test").node("a").ttl(TTL);
+    // All of its trust is belief.
+    let elected = elected.grace(Duration::ZERO);
+    let a = elected.store(database.store_at(link.port())).build().unwrap().start();
+    let lease = a.elected().await.unwrap();
+    link.set_whole(false);
+    // Sees the end of the lease as soon as it is there.
+    let eager = |config: ConfigBuilder| {
+        config.interval(Duration::from_millis(4)).jitter(Duration::ZERO).wake_jitter(Duration::ZERO)
+    };
+    let heir = Election::<B::Runtime>::builder("test").node("b").ttl(TTL).config(eager);
+    let b = heir.store(database.store()).build().unwrap().start();
+    b.elected().await.unwrap();
+    let overlap = lease.stop_by().since(clock.now());
+    assert_eq!(lease.is_held(), !overlap.is_zero());
+    drop(lease);
+    b.shutdown().await;
+    a.withdraw();
+    overlap
+}
+
+/// What the server's wall clock reads, in seconds.
+fn wall_clock<B: Served>(database: &B) -> f64 {
+    let (place, script) = match B::KIND {
+        Kind::Postgres => ("postgres", "SELECT date_part('epoch', clock_timestamp())"),
+        Kind::MariaDb => ("mysql", "SELECT UNIX_TIMESTAMP(NOW(6))"),
+    };
+    database.server().administer(place, script).trim().parse().unwrap()
+}
+
+/// Waits until the server's clock has certainly gained two per cent.
+async fn until_slewed<B: Served>(database: &B) {
+    let begun = now();
+    let first = wall_clock(database);
+    // It was read after the beginning, and each other reading is over before the end.
+    while wall_clock(database) - first < now().since(begun).as_secs_f64() * 1.02 {
+        yield_now().await;
+    }
+}
+
+async fn the_servers_clock_is_slewed<B: Served>(_: B) {
+    let server = Server::start_with_clock(B::KIND);
+    server.slew_clock("1.083333");
+    let database = B::on(server).await;
+    until_slewed(&database).await;
+    assert_eq!(overlap(&database, 1.0).await, Duration::ZERO);
+}
+
+/// This library's clock does not run slow when the machine's is slewed; the clock of another
+/// runtime may.
+async fn the_leaders_clock_is_slewed<B: Served>(database: B) {
+    assert_eq!(overlap(&database, 0.916_667).await, Duration::ZERO);
+}
+
+/// A standby that lacks the newest term, and whose clock is an hour behind, takes the primary's
+/// place. A node that has seen that term wins above it; so does one that was told its number.
+async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest<R: Runtime + Default>(
+    _: OnNothing<R>,
+) {
+    let server = Server::start_with_clock(Kind::Postgres);
+    server.set_clock(3_600);
+    let database = OnPostgres::<R>::on(server).await;
+    let standby = database.server().standby();
+    {
+        standby.administer("postgres", "ALTER SYSTEM SET primary_conninfo = ''");
+        standby.administer("postgres", "SELECT pg_reload_conf()");
+        while standby.administer("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {}
+    };
+    let port = database.server().port();
+    let link = Proxy::to(port);
+    let elector = |node: &str| {
+        let election = Election::<R>::builder("test").node(node);
+        election.ttl(Duration::from_secs(1)).store(database.store_at(link.port()))
+    };
+    let a = elector("a").build().unwrap().start();
+    let lost = a.elected().await.unwrap().epoch();
+    let b = elector("b").build().unwrap().start();
+    until(&b, |status| status.leader.is_some()).await;
+    let mut caller = candidacy(9, Duration::from_secs(1));
+    assert_eq!(database.store().elect(&mut caller).await.unwrap().epoch, lost);
+
+    database.server().kill();
+    until(&a, |status| status.tenure.is_none()).await;
+    standby.promote();
+    let mut promoted = PgStore::connect(&standby.url()).unwrap();
+    let row = promoted.leader(&namespace()).await.unwrap();
+    assert!(row.epoch < lost, "the standby has lost {lost}: {row:?}");
+
+    let called = loop {
+        match promoted.elect(&mut caller).await {
+            Ok(row) => break row.epoch,
+            // Not before a lease has passed.
+            Err(error) => assert_eq!(error.kind, Failure::Conflict, "{error}"),
+        }
+    };
+    assert!(called > lost, "{called} after {lost}");
+    promoted.unregister_candidate(&mut caller).await.unwrap();
+    link.lead_to(standby.port());
+    let followed = async |handle: &Handle<R>| {
+        until(handle, |status| {
+            status.leader.as_ref().is_some_and(|leader| leader.term.epoch > called)
+        })
+        .await
+    };
+    followed(&a).await;
+    followed(&b).await;
+    a.shutdown().await;
+    b.shutdown().await;
+
+    let known = Epoch::new(called.get() + 7_200_000);
+    let told = elector("c").min_epoch(known).build().unwrap().start();
+    assert!(told.elected().await.unwrap().epoch() >= known);
+    told.shutdown().await;
+}
+
+tests! {
+    the_servers_clock_is_slewed: postgres mariadb;
+    the_leaders_clock_is_slewed: postgres;
+    epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest: by_itself;
+}

@@ -1,0 +1,17 @@
+//! What a database behind a server adds: its death, its clock, the way to it, its sessions.
+
+mod broken;
+mod clocks;
+mod counted;
+mod faults;
+mod hosts;
+mod lingering;
+mod links;
+mod listener;
+mod locked;
+mod notifications;
+mod observer;
+mod promoted;
+mod sessions;
+mod tls;
+mod transport;

@@ -1,0 +1,6 @@
+//! Nodes in the test's own process.
+
+mod ballot;
+mod builder;
+mod links;
+mod strangers;

@@ -1,0 +1,185 @@
+//! Many contenders, many rounds, one file: at no time two leaders.
+
+use async_lock::Barrier;
+use election_core::Tenure;
+use election_driver::{
+    Handle, Lease, Store as _,
+    conformance::{
+        sqlite::*,
+        tasks::{News, join_all},
+    },
+};
+use futures_lite::future::or;
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+const CONTENDERS: usize = 16;
+const ROUNDS: usize = 50;
+
+/// How a leader ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    Resigns,
+    ShutsDown,
+    /// Its elector is dropped silently; that costs a ttl.
+    Dies,
+}
+
+#[derive(Debug)]
+struct Round {
+    epoch: Epoch,
+    from: Timestamp,
+    to: Timestamp,
+    end: End,
+}
+
+/// The independent observer: it knows nothing of leases.
+struct Arena<R> {
+    place: InFile<R>,
+    working: AtomicUsize,
+    rounds: Mutex<Vec<Round>>,
+    over: News<bool>,
+}
+
+impl<R: Runtime + Default> Arena<R> {
+    /// Leader work, every eighth time until the lease has been renewed once.
+    async fn work(&self, handle: &Handle<R>, lease: &Lease<R>) -> End {
+        let from = now();
+        let others = self.working.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(others, 0, "somebody else works at the same time");
+        let number = self.rounds.lock().unwrap().len();
+        if number % 8 == 7 {
+            let first = lease.until();
+            let renewed = async {
+                let later = |tenure: &Tenure| tenure.until > first;
+                handle.watch().until(|status| status.tenure.as_ref().is_none_or(later)).await;
+            };
+            let _ = lease.until_lost(renewed).await;
+        }
+        let end = match number % 8 {
+            3 => End::Dies,
+            even if even % 2 == 0 => End::Resigns,
+            _ => End::ShutsDown,
+        };
+        let to = now();
+        self.working.fetch_sub(1, Ordering::SeqCst);
+        let mut rounds = self.rounds.lock().unwrap();
+        rounds.push(Round { epoch: lease.epoch(), from, to, end });
+        if rounds.len() == ROUNDS {
+            self.over.change(|over| *over = true);
+        }
+        end
+    }
+
+    async fn contend(self: Arc<Self>, name: String) {
+        loop {
+            let (handle, driver) = self.place.elector(&name, SHORT).into_parts();
+            let driver = spawn::<R, _>(driver);
+            let end = loop {
+                let elected = or(async { Some(handle.elected().await.unwrap()) }, async {
+                    self.over.until(|over| over.then_some(())).await;
+                    None
+                });
+                let Some(lease) = elected.await else {
+                    handle.shutdown().await;
+                    return;
+                };
+                let end = self.work(&handle, &lease).await;
+                drop(lease);
+                match end {
+                    End::Resigns => handle.resign().await.unwrap(),
+                    _ => break end,
+                }
+            };
+            if end == End::ShutsDown {
+                handle.shutdown().await;
+            } else {
+                driver.abort();
+                let _ = driver.outcome().await;
+            }
+        }
+    }
+}
+
+async fn sixteen_contenders_fifty_rounds_never_two_leaders<R: Runtime + Default>(_: InFile<R>) {
+    let arena = Arc::new(Arena {
+        place: InFile::<R>::new().await,
+        working: AtomicUsize::new(0),
+        rounds: Mutex::default(),
+        over: News::new(false),
+    });
+    let contend = |number| arena.clone().contend(format!("contender-{number}"));
+    let contenders = (0..CONTENDERS).map(|number| spawn::<R, _>(contend(number)));
+    join_all(contenders.collect()).await;
+
+    let rounds = arena.rounds.lock().unwrap();
+    assert!(rounds.len() >= ROUNDS);
+    for pair in rounds.windows(2) {
+        assert!(pair[0].to <= pair[1].from, "two leaders: {pair:?}");
+        assert!(pair[0].epoch < pair[1].epoch, "epochs grow strictly: {pair:?}");
+    }
+    for end in [End::Resigns, End::ShutsDown, End::Dies] {
+        assert!(rounds.iter().filter(|round| round.end == end).count() >= 5, "{end:?}: {rounds:?}");
+    }
+    report(&rounds);
+}
+
+/// Figures for the reader of the test's output; nothing is asserted about them.
+fn report(rounds: &[Round]) {
+    for end in [End::Resigns, End::ShutsDown, End::Dies] {
+        let pairs = rounds.windows(2).filter(|pair| pair[0].end == end);
+        let mut gaps: Vec<_> = pairs.map(|pair| pair[1].from.since(pair[0].to)).collect();
+        gaps.sort_unstable();
+        let at = |percent: usize| gaps[(gaps.len() - 1) * percent / 100];
+        println!("next leader after {end:?}: p50 {:?}, p99 {:?}, n {}", at(50), at(99), gaps.len());
+    }
+}
+
+/// Without electors: all ask in every round, and exactly one holds the lease.
+async fn sixteen_stores_fifty_rounds_one_winner_each<R: Runtime + Default>(place: InFile<R>) {
+    let start = Arc::new(Barrier::new(CONTENDERS));
+    let mut contenders = Vec::new();
+    for number in 0..CONTENDERS {
+        let (mut store, who) = (place.store(), registration(&format!("contender-{number}")));
+        let start = start.clone();
+        contenders.push(spawn::<R, _>(async move {
+            let mut answers = Vec::new();
+            for _ in 0..ROUNDS {
+                start.wait().await;
+                let answer = store.answer(&who, &attempt(LONG)).await;
+                start.wait().await; // everybody has asked
+                if let Ok(Answer::Won { epoch, .. }) = answer {
+                    store.answer(&who, &Query::Resign { epoch }).await.unwrap();
+                }
+                answers.push(answer);
+            }
+            answers
+        }));
+    }
+    let all = join_all(contenders).await;
+    let mut before = Epoch::NONE;
+    for round in 0..ROUNDS {
+        let mut won = Vec::new();
+        let mut seen = Vec::new();
+        for answers in &all {
+            match &answers[round] {
+                Ok(Answer::Won { epoch, .. }) => won.push(*epoch),
+                Ok(Answer::Seen(row)) => seen.push(row.clone()),
+                // This one did not get as far as the row: the holder of the lock does.
+                Err(error) if error.kind == Failure::Conflict => {}
+                other => panic!("round {round}: {other:?}"),
+            }
+        }
+        assert_eq!(won.len(), 1, "round {round}: {won:?}");
+        assert!(won[0] > before, "epochs grow strictly");
+        before = won[0];
+        assert!(seen.iter().all(|row| row.epoch == before && row.live_holder().is_some()));
+    }
+}
+
+tests! {
+    sixteen_contenders_fifty_rounds_never_two_leaders: in_file;
+    sixteen_stores_fifty_rounds_one_winner_each: in_file;
+}
