@@ -47,6 +47,7 @@ fn hooks_run_in_the_order_of_what_happens() {
     let mut first = world.candidate("first", &[&LONG[..], &all].concat(), "");
     let one = world.start_after(0).epoch;
     world.listed(1);
+    noted(&world, "first", &format!("change-first-{one}"));
     assert!(world.output(&mut world.election("resign", &[])).status.success());
     // Alone on the list, it leads again.
     let two = world.start_after(one).epoch;
