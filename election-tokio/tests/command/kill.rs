@@ -78,3 +78,13 @@ fn a_killed_elector_takes_job_and_grandchild_with_it() {
     });
     world.assert_exclusive();
 }
+
+/// Nobody waits for the end of the lease to end the job, not even of one that ignores signals.
+#[test]
+fn the_job_dies_with_its_elector_not_with_the_lease() {
+    let world = World::new();
+    let mut leader = world.candidate("leader", &["--ttl", "10m"], "ignore-term");
+    let job = world.first("start");
+    leader.kill();
+    gone("the job", job.pid);
+}

@@ -5,8 +5,8 @@ use election_core::{
     Epoch,
     lease::Failure::{self, Conflict},
 };
-use election_driver::Fenced;
-use futures_lite::future::zip;
+use election_driver::{Fenced, now};
+use futures_lite::future::{yield_now, zip};
 use std::time::Duration;
 
 const BRIEF: Duration = Duration::from_millis(300);
@@ -227,6 +227,38 @@ async fn nobody_else_wins_before_the_commit<B: Backend>(database: B) {
     assert_eq!(told.epoch, won.committed().epoch);
 }
 
+/// The database counts the lease from the call, however long it waits for a lock.
+async fn the_time_that_a_call_waits_is_taken_off_the_lease<B: Backend>(database: B) {
+    const SLOW: Duration = Duration::from_millis(300);
+    let [a, b] = [1, 2].map(|number| candidacy(number, LONG));
+    database.elect(&a).await.unwrap();
+    database.unregister(&a).await.unwrap();
+    let mut holder = database.begin(B::ISOLATIONS[0]).await;
+    B::run(&mut holder, "SELECT * FROM election_leader FOR UPDATE").await.unwrap();
+    let mut transaction = database.begin(B::ISOLATIONS[0]).await;
+    let began = now();
+    let release = async {
+        while now().since(began) < SLOW {
+            yield_now().await;
+        }
+        holder.rollback().await.unwrap();
+    };
+    let (won, ()) = zip(database.elect_in(&mut transaction, &b), release).await;
+    transaction.commit().await.unwrap();
+    let row = won.unwrap().committed();
+    assert!(b.leads(&row) && row.remaining <= LONG - SLOW, "{row:?}");
+}
+
+async fn a_call_leaves_no_setting_of_its_own_behind<B: Backend>(database: B) {
+    let a = candidacy(1, LONG);
+    let mut transaction = database.begin(B::ISOLATIONS[0]).await;
+    let _won = database.elect_in(&mut transaction, &a).await.unwrap();
+    let left = "SELECT (current_setting('lock_timeout') = '0' \
+                AND current_setting('row_security') = 'on')::int::bigint";
+    assert_eq!(B::number(&mut transaction, left).await.unwrap(), 1);
+    transaction.commit().await.unwrap();
+}
+
 async fn the_callers_settings_stay<B: Backend>(database: B) {
     let a = candidacy(1, LONG);
     let mut transaction = database.begin(B::ISOLATIONS[0]).await;
@@ -248,5 +280,7 @@ tests! {
     a_record_that_has_changed_is_a_conflict: mariadb;
     a_call_waits_for_a_lock_no_longer_than_elsewhere: postgres;
     nobody_else_wins_before_the_commit: postgres mariadb cluster;
+    the_time_that_a_call_waits_is_taken_off_the_lease: postgres mariadb;
+    a_call_leaves_no_setting_of_its_own_behind: postgres;
     the_callers_settings_stay: postgres cluster;
 }

@@ -24,6 +24,9 @@ use std::{
     time::Duration,
 };
 
+/// How long a listener waits before it connects again.
+const RECONNECT: Duration = Duration::from_secs(1);
+
 /// The notices of one candidate, once the server has confirmed that it listens.
 async fn notices<R: Runtime + Default>(
     store: &mut PgStore,
@@ -211,9 +214,11 @@ async fn a_lost_listener_comes_back<R: Runtime + Default>(database: OnPostgres<R
                     WHERE application_name = 'election listener'";
         database.server().administer("election", kill);
         assert!(matches!(notices.next().await, Some(Notice::Deaf(_))));
+        let lost = now();
         // The elector's own connection sees that the previous listener is gone.
         store.leader(&namespace()).await.unwrap();
         assert_eq!(notices.next().await, Some(Notice::Listening), "it listens again");
+        assert!(now().since(lost) >= RECONNECT, "one that is closed at once must not spin");
         assert_eq!(notices.next().await, Some(Notice::Wake));
         notify(&database, "hello").await;
         assert_eq!(notices.next().await, Some(Notice::Wake));

@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use rustix::process::kill_process_group;
     use std::{
-        os::unix::process::CommandExt as _,
+        os::unix::process::{CommandExt as _, ExitStatusExt as _},
         process::{Child, Command},
         time::{Duration, Instant},
     };
@@ -368,6 +368,19 @@ mod tests {
         assert_eq!(pids(Kinship::scan().unwrap(), &but), rest);
         let another = BTreeSet::from([(between.pid, between.started + 1)]);
         assert_eq!(pids(Kinship::Listed, &another), all, "another one of the same number");
+    }
+
+    /// Its number belongs to another process by now.
+    #[test]
+    fn a_signal_spares_a_process_that_started_later() {
+        let shell = Command::new("sh").args(["-c", "exec sleep 600"]).process_group(0).spawn();
+        let mut shell = Shell(shell.unwrap());
+        let now = Process::of(shell.pid()).unwrap();
+        let before = Process { started: now.started - 1, ..now.clone() };
+        before.send(Signal::KILL).unwrap();
+        now.send(Signal::TERM).unwrap();
+        let status = shell.0.wait().unwrap();
+        assert_eq!(status.signal(), Some(Signal::TERM.as_raw()), "{status}");
     }
 
     #[test]
