@@ -261,7 +261,7 @@ fn the_longest_record_is_as_long_as_documented() {
 }
 
 #[test]
-fn whatever_is_cut_off_within_its_header_lacks_header_and_checksum() {
+fn a_record_cut_within_its_header_lacks_its_checksum() {
     let whole = bytes(&ballot(None));
     for found in 0..16 {
         assert_eq!(read(&whole[..found]), Err(E::Torn { found, needed: 16 }));

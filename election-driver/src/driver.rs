@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_statements_usually_take_falls_at_once_and_rises_by_a_quarter() {
+    fn the_usual_statement_time_falls_at_once_and_rises_slowly() {
         let millis = Duration::from_millis;
         let mut waits = Waits { usual: Duration::ZERO };
         for (took, usual) in [(40, 10), (90, 30), (30, 30), (4, 4), (8, 5)] {
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_waited_for_twice_as_long_as_usual_if_the_next_can_spare_it() {
+    fn a_statement_may_take_twice_as_long_as_usual() {
         let (millis, at) = (Duration::from_millis, Timestamp::ZERO + Duration::from_secs(9));
         let config = Config::builder().build().unwrap();
         let waits = Waits { usual: millis(100) };

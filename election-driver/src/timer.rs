@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_instant_is_not_slept_through_and_the_same_one_is_slept_for_once() {
+    fn a_timer_wakes_for_an_earlier_instant() {
         let runtime = Suspended::default();
         let mut timer = Timer::new(runtime.clone(), Duration::from_secs(1));
         let sleeps = || runtime.sleeps.lock().unwrap().len();

@@ -142,7 +142,7 @@ fn what_is_promised_beside_kevy_elect_holds() {
 
 /// kevy-elect's host stops by itself before the others elect.
 #[test]
-fn a_primary_of_kevy_elect_that_is_cut_off_has_stopped_before_another_leads() {
+fn a_cut_off_kevy_elect_primary_stops_before_another_leads() {
     let mut led = 0;
     for seed in 0..40 {
         let mut schedule = mixed(3, &[0], seed);

@@ -184,7 +184,7 @@ fn double_charge() {
 }
 
 #[test]
-fn the_printed_line_plays_the_shrunk_schedule_again_with_the_app() {
+fn the_printed_line_replays_the_shrunk_schedule() {
     let test = env::current_exe().unwrap();
     let run = |line: &str| {
         let output =

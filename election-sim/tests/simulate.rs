@@ -61,7 +61,7 @@ fn results_do_not_depend_on_the_number_of_jobs() {
 }
 
 #[test]
-fn a_schedule_plays_the_same_every_time_and_another_seed_differently() {
+fn a_schedule_replays_exactly_and_seeds_differ() {
     let swarm = Swarm::within_contract();
     let hashes: Vec<_> = (0..50).map(|seed| swarm.schedule(seed).play().unwrap().hash).collect();
     for (seed, hash) in (0..).zip(&hashes) {

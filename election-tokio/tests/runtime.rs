@@ -119,7 +119,7 @@ async fn a_cancellation_token_outlives_the_runtime_it_was_made_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cancellation_token_of_a_leadership_that_is_over_comes_cancelled() {
+async fn a_token_of_an_ended_leadership_is_already_cancelled() {
     let place = Place::new().await;
     let (a, driver) = place.elector("a", LONG).into_parts();
     let driver = tokio::spawn(driver);

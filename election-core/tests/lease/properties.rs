@@ -88,7 +88,7 @@ proptest! {
     /// How long to wait after any troubles: the rival's lease runs out, this process stays out for
     /// one interval and its jitter, and it resigns and reads in between.
     #[test]
-    fn an_elector_that_gets_sensible_answers_leads_and_goes_on_leading(troubles in troubles()) {
+    fn an_elector_with_sensible_answers_leads_and_goes_on(troubles in troubles()) {
         let ttl = troubles.config.ttl();
         let mut world = World::new(&troubles);
         world.run(TROUBLES)?;

@@ -89,7 +89,7 @@ fn nodes_of_another_cluster_count_as_ones_with_another_list() {
 
 /// The error speaks of what was set, not of what follows from it.
 #[test]
-fn a_span_that_was_set_is_refused_by_its_name_and_with_its_limit() {
+fn a_refused_span_is_named_with_its_limit() {
     let short = |builder: ConfigBuilder| builder.build().unwrap_err();
     let least = ms(50);
     for micros in [0, 1, 5_000, 49_999] {

@@ -246,7 +246,7 @@ fn in_a_routine_the_first_of_two_deadlines_counts() {
 }
 
 #[test]
-fn in_a_routine_a_primary_with_less_data_completes_who_was_wiped() {
+fn a_routine_primary_with_less_data_completes_a_wiped_node() {
     let lacking = Ballot { floor: offset(10), ..ballot(3, 5, None) };
     let restored = Restored::Ballot(lacking);
     let mut hand = Hand::with_data(config(3, A), &restored, Some(offset(9)));

@@ -62,7 +62,7 @@ fn a_stranger_in_lower_case_brings_no_extension_to_an_old_peer() {
 
 /// The stranger spoke while the member had no connection.
 #[test]
-fn who_speaks_in_upper_case_and_misses_heartbeats_gives_way_to_lower_case() {
+fn a_silent_upper_case_peer_gives_way_to_lower_case() {
     for beats in [1, 5] {
         let mut peer = Addressee::new(DOWN);
         let (mut own, mut stranger) = (Line::new(2), Line::new(1));
@@ -79,7 +79,7 @@ fn who_speaks_in_upper_case_and_misses_heartbeats_gives_way_to_lower_case() {
 }
 
 #[test]
-fn another_version_takes_over_once_the_old_connection_ends_or_falls_silent() {
+fn another_version_takes_over_once_the_old_one_is_silent() {
     let downgraded = |end: bool| {
         let mut peer = Addressee::new(DOWN);
         let (mut before, mut after) = (Line::new(1), Line::new(2));

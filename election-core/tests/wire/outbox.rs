@@ -140,7 +140,7 @@ fn what_is_superseded_does_not_leave() {
 }
 
 #[test]
-fn a_new_connection_begins_with_the_last_heartbeat_and_nothing_else_from_before() {
+fn a_new_connection_begins_with_only_the_last_heartbeat() {
     let mut outbox = open(Dialect::Extended);
     push(&mut outbox, [replica(1), offer(43, 2)]);
     take(&mut outbox, 9);
@@ -288,7 +288,7 @@ fn debug_shows_the_state_and_no_bytes() {
 }
 
 #[test]
-fn a_record_of_maintenance_waits_until_the_peer_has_shown_to_know_it() {
+fn a_maintenance_record_waits_for_a_peer_that_knows_it() {
     let mut outbox = open(Dialect::Legacy);
     push(&mut outbox, [record(7, 1), replica(2)]);
     assert_eq!(outbox.frames().count(), 1, "kevy-elect would close the connection");
@@ -338,7 +338,7 @@ fn whatever_the_connection_has_taken_nothing_of_is_replaced() {
 }
 
 #[test]
-fn a_greeting_that_leaves_when_the_peer_is_known_to_understand_more_did_not_count() {
+fn a_greeting_sent_after_the_peer_is_known_does_not_count() {
     let mut outbox = outbox();
     outbox.opened(at(0));
     push(&mut outbox, [replica(1)]);

@@ -28,7 +28,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 proptest! {
     #[test]
-    fn what_arrives_is_what_was_pushed_in_order_and_the_newest_heartbeat_does(
+    fn frames_arrive_in_order_with_the_newest_heartbeat(
         is_old: bool,
         happenings in vec(happening(), 0..200),
     ) {

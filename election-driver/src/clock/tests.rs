@@ -111,7 +111,7 @@ fn a_clock_that_is_slewed_fast_is_believed() {
 
 /// To and fro, many times within one lease: the faster clock counts at every moment.
 #[test]
-fn a_clock_that_is_slewed_either_way_in_turn_is_never_slower_than_the_faster() {
+fn a_clock_slewed_both_ways_never_lags_the_faster_one() {
     let (pace, machine) = (Pace::new(), Machine::default());
     let mut due = 0;
     let passed = passed(&pace, &machine, || {

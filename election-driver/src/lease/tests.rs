@@ -71,7 +71,7 @@ fn tenure(until: u64) -> Tenure {
 
 /// The renewal is published between the two readings, and has itself run out by the second.
 #[test]
-fn a_renewal_in_between_does_not_make_it_held_past_the_renewals_own_end() {
+fn a_renewal_in_between_is_held_only_until_its_own_end() {
     let clock = Interrupted::default();
     let leadership = Arc::new(GuardedLeadership::new(setup(clock.clone()), &tenure(10)));
     let (renewed, time) = (leadership.clone(), clock.clone());

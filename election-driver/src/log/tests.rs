@@ -114,7 +114,7 @@ fn a_list_that_was_out_of_reach_with_the_row_is_not_told_of() {
 
 /// A locked row can still be read; a new holder in it shows that the lock is gone.
 #[test]
-fn a_lock_that_keeps_from_writing_is_not_over_because_somebody_may_read() {
+fn a_read_does_not_end_the_report_of_a_write_lock() {
     let locked = |log: &mut Log| {
         for seconds in 0..20 {
             fails(log, seconds, &RENEW, Failure::Conflict);
@@ -131,7 +131,7 @@ fn a_lock_that_keeps_from_writing_is_not_over_because_somebody_may_read() {
 
 /// Trouble with the row ends what was known of trouble with the list: that begins anew.
 #[test]
-fn a_list_that_fails_before_and_after_the_row_did_has_not_failed_all_the_time() {
+fn a_list_failing_around_the_row_is_not_one_long_failure() {
     let failed_until = |seconds: u64, log: &mut Log| {
         fails(log, seconds, &LIST, Failure::Transient);
         log.answered(at(seconds), &Query::Observe, &seen(true));

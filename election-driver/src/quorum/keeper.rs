@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_save_is_under_way_until_its_outcome_is_taken_and_whoever_closes_waits_for_it() {
+    fn closing_waits_for_a_save_that_is_under_way() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("ballot");
         let open = || BallotFile::open(&path, NodeId::new("n1").unwrap());

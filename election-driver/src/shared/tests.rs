@@ -146,7 +146,7 @@ fn no_state_is_made_up_from_an_alert() {
 }
 
 #[test]
-fn a_leadership_that_is_over_is_known_as_long_as_a_guard_is_held() {
+fn an_ended_leadership_is_known_while_a_guard_is_held() {
     let shared = shared();
     shared.publish(leading(10), Some(Change::Elected(tenure(10))));
     let guard = shared.leadership().expect("it leads");

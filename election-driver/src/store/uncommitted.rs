@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_long_ago_has_run_out_and_what_was_done_is_done() {
+    fn an_old_uncommitted_lease_has_run_out() {
         let at = |seconds| now() - Duration::from_secs(seconds);
         let minute = Duration::from_secs(60);
         let left = |asked| Uncommitted::new(row(60), at(asked)).committed().remaining;

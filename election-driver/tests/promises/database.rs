@@ -116,7 +116,7 @@ fn a_failure_is_told_at_once_and_cleared_by_the_next_answer() {
 }
 
 #[test]
-fn whoever_watches_is_woken_for_a_failure_and_when_the_database_begins_to_notify() {
+fn a_watch_wakes_for_a_failure_and_for_the_first_notice() {
     let (world, notices) = notifying();
     let (world, handle, mut driver) = elector_in(world);
     poll(&mut driver);
@@ -141,7 +141,7 @@ fn whoever_watches_is_woken_for_a_failure_and_when_the_database_begins_to_notify
 }
 
 #[test]
-fn a_question_that_nobody_answers_is_a_failure_and_one_that_is_overtaken_is_none() {
+fn only_an_unanswered_question_is_a_failure() {
     // The renewal is not answered in its time.
     let (world, handle, mut driver, _lease) = leader();
     world.state().hangs = true;

@@ -210,7 +210,7 @@ fn whoever_resigned_waits_for_nothing_that_has_passed() {
 
 /// Nothing is left to be given up.
 #[test]
-fn whoever_resigns_from_an_elector_that_has_ended_hears_that_it_is_over() {
+fn resigning_from_an_ended_elector_says_that_it_is_over() {
     let (_world, handle, driver) = elector();
     drop(driver);
     assert!(handle.status().closed);

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_waits_for_the_longer_of_two_leases_since_the_first() {
+    fn an_attempt_waits_for_the_longer_of_two_leases() {
         let b = candidate("b", 2);
         for (ttl, waits) in [(5, 15_000), (15, 15_000), (30, 30_000)] {
             let ttl = Duration::from_secs(ttl);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leads_renews_what_has_expired_until_its_lease_is_outlasted() {
+    fn a_leader_renews_an_expired_row_until_it_is_outlasted() {
         assert!(renews(&mut promoted(false), true, 99_000), "not even the first attempt was made");
         assert!(renews(&mut promoted(true), true, 24_999));
         assert!(!renews(&mut promoted(true), true, 25_000));

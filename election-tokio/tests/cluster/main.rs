@@ -268,7 +268,7 @@ async fn an_ambiguous_write_is_neither_won_nor_lost() {
 
 /// Also on a connection of the caller's, where each statement may be a transaction of its own.
 #[tokio::test]
-async fn a_statement_that_was_given_up_on_the_callers_connection_may_have_been_made() {
+async fn a_statement_given_up_on_a_callers_connection_is_ambiguous() {
     let server = Server::start(COCKROACH, &[TIMED_OUT]);
     let store = declared(&server);
     let mut connection = PgConnection::connect(&server.url("")).await.unwrap();
@@ -341,7 +341,7 @@ async fn refused(server: &Scripted, query: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_cluster_that_nobody_has_declared_is_refused_with_the_remedy() {
+async fn an_undeclared_cluster_is_refused_with_the_remedy() {
     let cockroach = Server::start(COCKROACH, &[]);
     for query in ["", "&history=none", "&statement-cache-capacity=0", "&server=yugabytedb"] {
         let error = refused(&cockroach, query).await;

@@ -208,7 +208,7 @@ fn a_start_and_a_check_refuse_certificates_that_cannot_be_used() {
 
 /// Without a name on the command line, a check looks for the member whose certificate is there.
 #[test]
-fn a_certificate_that_names_nobody_is_told_with_the_remedy_by_a_check_without_a_name() {
+fn check_without_a_name_reports_a_nameless_certificate() {
     let members = Members::certified();
     signed(&members, |params| params.subject_alt_names.clear());
     let mut check = members.bare(&["cluster", "check"]);

@@ -97,7 +97,7 @@ fn a_job_knows_where_to_ask() {
 
 /// A password that is in no file is kept from it.
 #[test]
-fn a_job_that_the_database_refuses_is_told_that_it_inherits_no_password() {
+fn a_refused_job_is_told_that_it_inherits_no_password() {
     let (world, server) = (World::new(), Server::start(Kind::Postgres));
     apply_schema(&server.url());
     server.administer(

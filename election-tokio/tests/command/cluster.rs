@@ -15,7 +15,7 @@ use std::{
 };
 
 #[test]
-fn one_of_three_runs_the_job_and_another_takes_over_when_it_is_killed() {
+fn another_of_three_takes_over_when_the_job_runner_dies() {
     let members = Members::new();
     let mut all = members.all("");
     let job = members.world.start_after(0);
@@ -37,7 +37,7 @@ fn one_of_three_runs_the_job_and_another_takes_over_when_it_is_killed() {
 }
 
 #[test]
-fn who_is_told_to_end_leaves_at_once_and_another_is_elected_at_once() {
+fn a_member_told_to_end_is_succeeded_at_once() {
     let members = Members::new();
     let mut all = members.all("code=3");
     let job = members.world.start_after(0);
@@ -96,7 +96,7 @@ fn a_witness_votes_and_needs_no_job() {
 
 /// It is told where the election is held, and of no database.
 #[test]
-fn the_job_of_a_primary_is_told_of_its_cluster_and_of_nothing_else() {
+fn a_primarys_job_inherits_its_cluster_and_nothing_else() {
     let members = Members::new();
     let seen = members.world.path().join("seen");
     let script = "env > seen.new; mv seen.new seen; exec sleep 1000";
@@ -112,7 +112,7 @@ fn the_job_of_a_primary_is_told_of_its_cluster_and_of_nothing_else() {
 
 /// A job that stands for its own election would wait for its own end.
 #[test]
-fn a_member_that_belongs_to_a_job_of_the_same_election_is_warned() {
+fn a_member_inside_a_job_of_its_election_is_warned() {
     let members = Members::new();
     let started = |name: &str| {
         let mut run = members.run("n1", &[], "");
@@ -501,7 +501,7 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
 
 /// What is said for all starts contradicts nothing; the command line wins.
 #[test]
-fn the_place_is_chosen_by_the_command_line_then_the_environment_then_the_file() {
+fn the_place_comes_from_option_then_environment_then_file() {
     let members = Members::new();
     let config = members.world.path().join("election.toml");
     let cluster = members.file();

@@ -246,7 +246,7 @@ fn a_member_that_does_not_run_is_told_how_to_start() {
 
 /// Whoever knows this machine need not name its member.
 #[test]
-fn the_only_member_of_a_machine_is_asked_unless_another_is_named() {
+fn the_machines_only_member_is_asked_by_default() {
     let members = Members::new();
     let ask = || {
         let mut command = members.bare(&["status", "--cluster"]);
@@ -355,7 +355,7 @@ fn an_order_that_hangs_ends_in_time_and_is_alone() {
 
 /// Whoever gave the order was told that it failed, and may have given another since.
 #[test]
-fn an_order_that_was_given_up_while_the_member_stood_still_is_not_carried_out() {
+fn an_order_given_up_while_the_member_stood_still_is_void() {
     let members = Members::new();
     let (all, job, first) = members.led();
     let other = (first + 1) % 3;
@@ -383,7 +383,7 @@ fn an_order_is_given_the_time_that_its_asker_has() {
 
 /// An alert is no change of leadership, whatever else it says.
 #[test]
-fn an_observer_is_not_told_that_nobody_leads_because_of_an_alert() {
+fn an_alert_is_not_told_to_observers_as_a_vacancy() {
     let members = Members::new();
     let (_all, job, first) = members.led();
     let seen_by = IDS[(first + 1) % 3];

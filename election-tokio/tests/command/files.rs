@@ -67,7 +67,7 @@ fn what_is_no_regular_file_is_neither_a_ballot_nor_its_lock() {
 }
 
 #[test]
-fn a_file_of_settings_that_cannot_be_read_is_told_with_the_remedy() {
+fn an_unreadable_settings_file_is_told_with_the_remedy() {
     let world = World::new();
     for flag in ["--config", "--cluster"] {
         let ask = |path: &Path| world.output(world.bare(&["status", flag]).arg(path));

@@ -77,7 +77,7 @@ fn a_lease_is_free_as_soon_as_standard_input_ends() {
 
 /// A file has an end, which means nothing.
 #[test]
-fn without_anybody_at_standard_input_a_signal_releases_the_lease() {
+fn hold_without_an_input_releases_on_a_signal() {
     let world = World::new();
     let mut holder = Holder::with(&world, "only", &LONG, Stdio::null());
     holder.leads();
@@ -112,7 +112,7 @@ fn who_cannot_hold_it_waits_or_says_so() {
 
 /// What ended the wait is the end of standard input, whatever else was wrong.
 #[test]
-fn a_wait_that_ended_with_standard_input_is_not_said_to_have_been_too_long() {
+fn a_wait_ended_by_its_input_is_not_called_too_long() {
     let world = World::new();
     let nobody = ["hold", "--name", "e", "--store", "postgres://u@127.0.0.1:1/x"];
     let mut hold = world.bare(&nobody);
@@ -138,7 +138,7 @@ fn a_wait_that_ended_with_standard_input_is_not_said_to_have_been_too_long() {
 }
 
 #[test]
-fn a_holder_that_lost_its_lease_exits_like_a_job_that_is_to_stop() {
+fn hold_exits_after_a_loss_like_a_job_that_is_stopped() {
     let world = World::new();
     let mut first = Holder::start(&world, "first", &["--ttl", "1s"]);
     first.leads();
@@ -220,7 +220,7 @@ fn a_holder_whose_database_is_gone_says_what_cost_it_the_lease() {
 
 /// Whoever works under it learns only from its end that leadership is over.
 #[test]
-fn a_holder_that_has_lost_leadership_does_not_wait_for_its_hooks() {
+fn hold_does_not_wait_for_hooks_after_a_loss() {
     let world = World::new();
     let hook = ["--on-lose", "sleep 1000", "--hook-timeout", "1h"];
     let mut holder = Holder::start(&world, "only", &[&LONG[..], &hook].concat());

@@ -105,7 +105,7 @@ fn a_hook_that_hangs_is_killed_before_another_can_lead() {
 
 /// Leadership that ends early is kept from others until the hook has ended.
 #[test]
-fn a_hook_that_does_not_stop_when_told_is_killed_and_then_leadership_is_released() {
+fn a_hook_that_ignores_its_end_is_killed_before_the_release() {
     let world = World::new();
     let options = [&LONG[..], &["--http", "127.0.0.1:0"]].concat();
     let first = world.start(with_job_as_hook(&world, "serve", &options, "ignore-term"));
@@ -160,7 +160,7 @@ fn no_hook_of_a_leadership_begins_once_its_elector_was_killed() {
 }
 
 #[test]
-fn an_elector_that_is_told_to_end_once_more_does_not_wait_for_its_last_hook() {
+fn a_second_signal_ends_the_wait_for_the_last_hook() {
     let world = World::new();
     let hook = ["--on-lose", "touch begun; sleep 1000", "--hook-timeout", "1h"];
     let mut only = world.candidate("only", &[&LONG[..], &hook].concat(), "");
@@ -178,7 +178,7 @@ fn an_elector_that_is_told_to_end_once_more_does_not_wait_for_its_last_hook() {
 }
 
 #[test]
-fn a_hook_that_fails_or_takes_too_long_is_logged_and_nothing_else() {
+fn a_failed_or_slow_hook_is_only_logged() {
     let world = World::new();
     let fails = ["--on-lead", "echo to stdout; echo to stderr >&2; exit 3"];
     let failed = [
@@ -223,7 +223,7 @@ fn a_hook_does_not_inherit_the_password() {
 
 /// Nobody knows then whether a hook has ended that goes with leadership.
 #[test]
-fn leadership_whose_hooks_nobody_watches_over_any_more_is_not_released() {
+fn leadership_with_unwatched_hooks_is_not_released() {
     let world = World::new();
     let options = [&LONG[..], &["--on-lead", "sleep 1000"]].concat();
     let mut leader = world.candidate("leader", &options, "");

@@ -148,7 +148,7 @@ fn observe(world: &World, file: &str, options: &[&str]) -> world::Candidate {
 }
 
 #[test]
-fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
+fn observe_prints_changes_in_order_until_interrupted() {
     let world = World::new();
     lines(&world, &mut world.election("schema", &["--apply", "--json"]));
     let mut json = observe(&world, "json", &["--json"]);

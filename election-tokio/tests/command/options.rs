@@ -87,7 +87,7 @@ fn options_behind_the_job_are_told_to_be_the_jobs() {
 }
 
 #[test]
-fn who_only_tries_runs_when_nobody_leads_and_gives_up_at_once_when_somebody_does() {
+fn try_runs_only_if_nobody_leads_and_never_waits() {
     let world = World::new();
     let mut first = world.candidate("first", &["--ttl", "60s", "--try"], "");
     let job = world.start_after(0);
@@ -120,7 +120,7 @@ fn of_many_who_try_at_once_one_runs() {
 }
 
 #[test]
-fn a_request_to_resign_reaches_the_leader_and_another_takes_over() {
+fn a_resign_request_makes_another_lead() {
     let world = World::new();
     let mut first = world.candidate("first", &LONG, "ignore-term");
     let job = world.start_after(0);

@@ -173,7 +173,7 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
 
 /// It waits for a process that it cannot kill, but not when it is told to end.
 #[test]
-fn an_elector_that_waits_for_a_job_it_cannot_kill_ends_when_told() {
+fn an_elector_with_an_unkillable_job_ends_when_told() {
     let place = Place::new();
     let (mut first, pid) = place.stubborn_candidate();
     let resign = place.world.output(&mut place.world.election("resign", &[]));

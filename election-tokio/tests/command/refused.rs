@@ -28,7 +28,7 @@ fn stranger(address: &str) -> Receiver<Instant> {
 }
 
 #[test]
-fn who_is_refused_tries_again_ever_more_rarely_and_at_once_with_another_certificate() {
+fn a_refused_member_backs_off_until_its_certificate_changes() {
     let members = Members::certified();
     let knocks = stranger(members.address(1));
     let member = members.start("n1", "");

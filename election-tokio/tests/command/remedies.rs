@@ -42,7 +42,7 @@ fn a_value_that_cannot_be_is_told_with_those_that_can() {
 
 /// It is the same file to those who only want to say which database.
 #[test]
-fn a_database_in_place_of_a_file_with_its_url_is_told_by_the_right_option() {
+fn a_database_given_as_store_file_is_told_the_right_option() {
     let world = World::new();
     world.output(&mut world.election("schema", &["--apply"]));
     let database = world.database().display().to_string();
@@ -284,7 +284,7 @@ fn the_dead_are_neither_primary_nor_asked_for() {
 
 /// What holds for a file of settings holds for that of a cluster.
 #[test]
-fn a_clusters_file_has_hyphens_and_underscores_go_on_to_be_understood() {
+fn cluster_file_keys_take_hyphens_and_underscores() {
     let members = Members::new();
     let file = fs::read_to_string(members.file()).expect("a file of our own");
     for (spelled, span) in [("down-after", "7s"), ("down_after", "9s")] {

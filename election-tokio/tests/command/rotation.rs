@@ -91,7 +91,7 @@ fn accepts(members: &Members, all: &[Candidate], of: usize, list: Option<&str>) 
 }
 
 #[test]
-fn a_member_whose_key_is_taken_off_the_list_is_out_until_it_has_one_that_is_on_it() {
+fn a_member_with_an_unlisted_key_stays_out_until_it_is_listed() {
     let members = Members::certified();
     let (mut all, job, first) = members.led();
     let [out, other] = [(first + 1) % 3, (first + 2) % 3];

@@ -88,7 +88,7 @@ fn elected_when_slow(world: &World, slow: &SlowStarts, options: &[&str], job: &s
 }
 
 #[test]
-fn a_healthy_leader_whose_guard_and_job_start_slowly_goes_on_leading() {
+fn a_leader_whose_job_starts_slowly_goes_on_leading() {
     let world = World::new();
     let slow = SlowStarts::in_place_of(&world);
     let mut second = elected_when_slow(&world, &slow, &[], "code=5");
@@ -120,7 +120,7 @@ fn a_healthy_leader_whose_guard_and_job_start_slowly_goes_on_leading() {
 
 /// Killing the process that is still to become the job ends the job, and nobody else is blamed.
 #[test]
-fn a_job_that_somebody_kills_while_it_starts_has_ended_by_that_signal() {
+fn a_job_killed_while_it_starts_reports_that_signal() {
     let world = World::new();
     let slow = SlowStarts::in_place_of(&world);
     let mut second = elected_when_slow(&world, &slow, &[], "");

@@ -28,7 +28,7 @@ fn pair(world: &World, options: &[&str], job: &str) -> (Candidate, Candidate) {
 }
 
 #[test]
-fn a_stopped_elector_loses_its_job_to_the_guard_and_campaigns_again() {
+fn a_stopped_elector_loses_its_job_and_campaigns_again() {
     let world = World::new();
     let (first, second) = pair(&world, &SHORT, "ignore-term");
     let job = world.first("start");
@@ -162,7 +162,7 @@ fn a_job_dies_with_its_guard_while_the_elector_stands_still() {
 /// The lease passes between the start of the guard and that of the job. The job must not start then,
 /// not even for the moment it takes to kill it.
 #[test]
-fn a_guard_that_was_stopped_before_it_started_the_job_does_not_start_it() {
+fn a_guard_stopped_before_the_start_never_starts_the_job() {
     const HITS: usize = 2;
     let world = World::new();
     let mut hits = 0;
@@ -255,7 +255,7 @@ fn a_guard_that_was_late_once_keeps_the_time_from_then_on() {
 
 /// The job is told with the others, but was not there to hear it.
 #[test]
-fn a_job_that_starts_after_its_elector_was_told_to_end_is_told_too() {
+fn a_job_that_starts_after_the_signal_is_told_to_end() {
     let mut hits = 0;
     for _ in 0..40 {
         let world = World::new();

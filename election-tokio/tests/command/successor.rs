@@ -6,7 +6,7 @@ use super::{
 };
 
 #[test]
-fn a_successor_that_could_not_be_elected_is_told_with_its_own_reason() {
+fn an_unelectable_successor_is_told_with_its_own_reason() {
     let members = Members::with("", ["", "", "witness = true"]);
     let (_all, _job, first) = members.led();
     let output = members.ask("resign", IDS[first], &["--to", "n3"]);

@@ -233,7 +233,7 @@ fn threads(pid: i32) -> (Vec<i32>, Vec<i32>) {
 }
 
 #[test]
-fn the_watchdog_hears_nothing_while_either_half_of_the_elector_stands_still() {
+fn the_watchdog_is_silent_while_half_the_elector_is_stopped() {
     const WATCHDOG: u32 = 400;
     let world = World::new();
     let manager = Manager::of(&world);
@@ -278,7 +278,7 @@ fn neither_jobs_nor_hooks_can_talk_to_the_manager() {
 }
 
 #[test]
-fn a_manager_that_cannot_be_reached_is_warned_of_once_and_the_job_runs() {
+fn an_unreachable_manager_is_warned_of_once() {
     let world = World::new();
     let absent = world.path().join("absent").display().to_string();
     let long = format!("/{}", "x".repeat(200));

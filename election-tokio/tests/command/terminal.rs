@@ -109,7 +109,7 @@ fn a_job_finds_nothing_to_read_on_a_terminal() {
 
 /// It may open the terminal itself, to read from it or to set it, as for a password.
 #[test]
-fn a_job_that_stands_still_at_its_terminal_has_a_guard_all_the_same() {
+fn a_job_stopped_at_its_terminal_still_has_a_guard() {
     let state = |pid: i32| -> Option<char> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         text.rsplit_once(") ")?.1.chars().next()

@@ -44,7 +44,7 @@ fn leadership_is_handed_over_promptly_but_never_early() {
 }
 
 #[test]
-fn a_job_that_ignores_sigterm_is_killed_after_its_grace_and_only_then_replaced() {
+fn a_job_that_ignores_sigterm_is_killed_then_replaced() {
     let world = World::new();
     let mut first = world.candidate("first", &LONG, "ignore-term parent");
     let job = world.start_after(0);
@@ -83,7 +83,7 @@ fn the_guard_knows_of_a_hard_stop_that_came_early() {
 }
 
 #[test]
-fn a_job_that_ends_by_itself_passes_its_code_on_and_the_lease_to_others() {
+fn a_job_that_ends_passes_on_its_code_and_the_lease() {
     let world = World::new();
     for (words, code) in [("exit=0", 0), ("exit=7", 7), ("die=9", 137), ("die=6", 134)] {
         let mut candidate = world.candidate("one", &LONG, words);

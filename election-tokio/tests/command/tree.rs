@@ -77,7 +77,7 @@ fn a_job_that_left_the_group_ends_with_a_killed_elector() {
 }
 
 #[test]
-fn a_job_that_left_the_group_ends_while_the_elector_stands_still() {
+fn a_job_outside_the_group_ends_while_the_elector_is_stopped() {
     for (what, wrapper) in WRAPPERS {
         handed_over(what, wrapper, &SHORT, |_, first| freeze(first.pid()));
     }
@@ -96,7 +96,7 @@ fn a_job_that_left_the_group_ends_with_a_killed_guard() {
 
 /// The job's main process has ended, and the processes it left behind are in none of our groups.
 #[test]
-fn a_daemon_that_a_job_leaves_behind_ends_before_another_job_starts() {
+fn a_daemon_left_behind_ends_before_the_next_job_starts() {
     let world = World::new();
     let daemon = ["sh", "-c", "setsid \"$@\" & while [ ! -s log ]; do sleep 0.01; done", "sh"];
     let mut first = wrapped(&world, "first", &LONG, &daemon, "ignore-term");

@@ -7,7 +7,7 @@ use super::{
 use std::net::SocketAddr;
 
 #[test]
-fn a_second_process_that_nobody_reaches_is_told_of_by_those_it_greets() {
+fn an_unreachable_second_process_is_told_by_those_it_greets() {
     let members = Members::new();
     let (all, _job, first) = members.led();
     let [twice, other] = [(first + 1) % 3, (first + 2) % 3];

@@ -113,7 +113,7 @@ fn attacks<'a>(
 }
 
 #[test]
-fn who_cannot_prove_to_be_a_member_is_refused_for_the_right_reason() {
+fn an_unproven_member_is_refused_for_the_right_reason() {
     let (authority, foreign) = (Authority::new(), Authority::new());
     let (mut nodes, _folders) = Nodes::certified(4, &authority);
     nodes.environment(role::EVERY_REFUSAL, "1");

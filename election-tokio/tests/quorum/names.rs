@@ -201,8 +201,8 @@ fn nodes_elect_while_the_runtime_has_no_thread_to_block_on() {
 
 /// A name server that takes questions and never answers.
 #[test]
-fn a_name_server_that_hangs_does_not_hold_up_the_end_of_the_runtime() {
-    if !moved("names::a_name_server_that_hangs_does_not_hold_up_the_end_of_the_runtime") {
+fn a_hanging_name_server_does_not_delay_the_runtimes_end() {
+    if !moved("names::a_hanging_name_server_does_not_delay_the_runtimes_end") {
         return;
     }
     ip("link set lo up");

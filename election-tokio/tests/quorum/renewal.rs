@@ -41,7 +41,7 @@ fn knock(nodes: &Nodes, node: usize) {
 
 /// Every certificate is replaced, then the authority, while strangers fail at handshakes.
 #[test]
-fn certificates_and_their_authority_are_replaced_under_one_leadership() {
+fn certificates_and_authority_rotate_in_one_leadership() {
     let (old, new) = (Authority::new(), Authority::new());
     let (mut nodes, folders, leader) = Nodes::secured(3, &old);
     let attack = Attack::on(&nodes, 0..3);

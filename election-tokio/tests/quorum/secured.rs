@@ -28,7 +28,7 @@ fn members_with_certificates_elect_hand_over_and_fail_over() {
 /// A follower has no certificate while the others do, or the other way round: it is left out, and both
 /// sides say what is wrong and what to do.
 #[test]
-fn a_member_that_is_secured_otherwise_than_the_others_is_named_with_the_remedy() {
+fn a_member_secured_differently_is_named_with_the_remedy() {
     let authority = Authority::new();
     for others_have in [true, false] {
         let mut nodes = Nodes::new(3);

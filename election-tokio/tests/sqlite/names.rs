@@ -128,11 +128,7 @@ async fn names_that_no_database_could_keep_are_typed_errors<R: Runtime + Default
 }
 
 /// Another program has written them, or an older version of this one.
-async fn names_that_would_be_refused_today_are_read_and_their_leader_is_replaced<
-    R: Runtime + Default,
->(
-    _: InFile<R>,
-) {
+async fn leaders_with_names_refused_today_are_replaced<R: Runtime + Default>(_: InFile<R>) {
     use election_driver::Store as _;
     let place = InFile::<R>::new().await;
     let mut store = place.store();
@@ -173,6 +169,6 @@ tests! {
     names_that_look_alike_are_different_elections: in_file;
     nodes_that_look_alike_are_different_candidates: in_file;
     names_that_no_database_could_keep_are_typed_errors: in_file;
-    names_that_would_be_refused_today_are_read_and_their_leader_is_replaced: in_file;
+    leaders_with_names_refused_today_are_replaced: in_file;
     odd_file_names_are_files_of_that_name: in_file;
 }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_is_rewritten_if_it_has_as_many_digits_and_more_than_eight() {
+    fn a_decimal_of_equal_length_above_eight_is_rewritten() {
         let powers = (0..20).map(|log| 10_u64.pow(log));
         let mut values = powers.flat_map(|power| [power, power + 7]).collect::<Vec<_>>();
         values.extend([0, 99_999_999, 123_456_789, 200_000_000, 9_876_543_210_987_654]);

@@ -19,7 +19,7 @@ fn granted() -> Duration {
 }
 
 #[test]
-fn whatever_keeps_the_lease_allows_for_steps_and_trust_does_not_last_longer() {
+fn keeping_a_lease_allows_for_steps_without_longer_trust() {
     let mut hand = Hand::new(an_hour().build().unwrap());
     assert!(
         matches!(hand.query(), Query::Attempt { ttl, clock_step: HOUR, .. } if *ttl == ms(15_000))
@@ -43,7 +43,7 @@ fn whatever_keeps_the_lease_allows_for_steps_and_trust_does_not_last_longer() {
 }
 
 #[test]
-fn a_term_that_is_read_back_is_trusted_only_from_when_it_was_asked_for() {
+fn a_term_read_back_is_trusted_from_when_it_was_asked_for() {
     let mut hand = Hand::new(an_hour().build().unwrap());
     hand.now = 2_000;
     hand.fail(Failure::Ambiguous);
@@ -55,7 +55,7 @@ fn a_term_that_is_read_back_is_trusted_only_from_when_it_was_asked_for() {
 
 /// The row was first seen with the last renewal a while after that.
 #[test]
-fn a_silent_holder_is_taken_over_from_by_the_clock_of_who_takes_over() {
+fn a_silent_holder_is_judged_by_the_challengers_clock() {
     let mut hand = Hand::new(an_hour().build().unwrap());
     let first = hand.now;
     hand.answer(renewed_ago(4, 0));
@@ -114,7 +114,7 @@ fn a_resigned_row_is_taken_at_once() {
 
 /// Nobody leads by it any more.
 #[test]
-fn a_lease_that_is_cut_down_to_its_least_length_allows_for_nothing() {
+fn a_lease_cut_to_its_least_length_has_no_allowance() {
     let mut hand = Hand::new(an_hour().at_least_for(ms(60_000)).build().unwrap());
     hand.answer(Answer::Won { epoch: epoch(7), remaining: HOUR + ms(60_000) });
     hand.input(Input::Resign);

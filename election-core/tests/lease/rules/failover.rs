@@ -79,7 +79,7 @@ fn a_least_length_is_outlasted_too() {
 }
 
 #[test]
-fn a_step_of_the_clock_is_outlasted_too_unless_one_has_counted_oneself() {
+fn a_clock_step_is_outlasted_unless_counted_by_oneself() {
     let mut hand = Hand::new(alone().clock_step(ms(60_000)).build().unwrap());
     let since = hand.now;
     hand.answer(on(promoted(0), vacant(7)));

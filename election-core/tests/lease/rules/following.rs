@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn renewing_that_fails_until_trust_ends_is_a_loss_with_its_grace() {
+fn renewals_failing_until_trust_ends_are_a_loss_with_grace() {
     let mut hand = Hand::leading();
     let mut tries = 0;
     while hand.leads().is_some() {
@@ -29,7 +29,7 @@ fn a_loser_comes_back_when_the_lease_ends() {
 
 /// The database counts whole milliseconds: at the end that the row says, it may still be live.
 #[test]
-fn a_lease_is_over_a_millisecond_after_the_end_that_its_row_says() {
+fn a_lease_ends_a_millisecond_after_its_rows_end() {
     let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
     hand.answer(Answer::Seen(held(7, &candidate("b", 2), 1_200, 4)));
     assert!(matches!(hand.run_until_asked(2_300), Query::Attempt { .. }));
@@ -129,7 +129,7 @@ fn a_holder_that_renews_is_never_silent() {
 }
 
 #[test]
-fn whoever_holds_the_row_anew_has_its_whole_lease_before_it_counts_as_silent() {
+fn a_new_holder_has_a_whole_lease_before_it_counts_as_silent() {
     let (b, again, c) = (candidate("b", 2), candidate("b", 3), candidate("c", 4));
     let for_ever = |row: Row| Row { remaining: Duration::from_secs(3_600), ..row };
     for news in [held(8, &b, 0, 4), held(7, &b, 0, 5), held(7, &c, 0, 4), held(7, &again, 0, 4)] {
@@ -225,7 +225,7 @@ fn processes_of_one_configuration_do_not_jitter_in_step() {
 }
 
 #[test]
-fn without_a_wake_jitter_a_holder_is_taken_over_from_when_it_has_been_silent_for_long_enough() {
+fn without_jitter_a_silent_holder_is_taken_over_on_time() {
     let b = candidate("b", 2);
     let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
     let row = Row { remaining: Duration::from_secs(3_600), ..held(7, &b, 0, 4) };
@@ -277,7 +277,7 @@ fn registrations_sweep_until_nothing_is_left_to_sweep() {
 }
 
 #[test]
-fn an_entry_on_the_list_that_fails_is_tried_again_an_interval_later() {
+fn a_failed_list_entry_is_tried_again_an_interval_later() {
     let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);
     let (mut tries, mut now, mut input) = (Vec::new(), at(1_000), Input::Tick);
     while tries.len() < 3 {

@@ -37,7 +37,7 @@ fn a_stop_that_is_reported_before_the_loss_is_not_remembered() {
 }
 
 #[test]
-fn work_that_will_not_stop_is_never_released_and_never_campaigns() {
+fn unstopped_work_is_never_released_nor_campaigns() {
     let mut hand = Hand::leading();
     hand.input(Input::Resign);
     hand.asked = None;
@@ -81,7 +81,7 @@ fn who_resigned_stays_out_and_polls_by_reading() {
 }
 
 #[test]
-fn who_resigned_stands_again_at_once_where_nobody_else_is_listed() {
+fn after_resigning_alone_it_stands_again_at_once() {
     let mut hand = Hand::leading();
     hand.others = Some(false);
     hand.input(Input::Resign);
@@ -100,7 +100,7 @@ fn who_resigned_stands_again_at_once_where_nobody_else_is_listed() {
 }
 
 #[test]
-fn who_resigned_asks_for_others_once_and_only_before_a_leader_is_seen() {
+fn after_resigning_it_asks_for_others_once_until_a_leader() {
     let mut hand = Hand::leading();
     hand.others = Some(true);
     hand.input(Input::Resign);
@@ -215,7 +215,7 @@ fn a_term_seen_while_work_was_to_stop_ends_no_staying_out() {
 
 /// Another's term covers the resignation of what was never led, too.
 #[test]
-fn another_leader_ends_staying_out_before_any_vacancy_is_confirmed() {
+fn another_leader_ends_staying_out_before_a_vacancy() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     hand.input(Input::Resign);
     hand.answer(Answer::Seen(held(8, &candidate("b", 2), 900, 0)));
@@ -319,7 +319,7 @@ fn resigning_again_does_not_shorten_staying_out() {
 }
 
 #[test]
-fn a_win_while_staying_out_unhealthy_or_leaving_is_resigned_never_believed() {
+fn a_win_while_not_a_candidate_is_resigned_not_believed() {
     let inputs = [Input::Resign, Input::Event(Event::Health(false)), Input::Withdraw];
     for input in inputs {
         let mut hand = Hand::new(fifteen_seconds().build().unwrap());

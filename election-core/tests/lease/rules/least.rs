@@ -269,7 +269,7 @@ fn a_late_win_beside_a_cut_is_released() {
 }
 
 #[test]
-fn a_cut_that_is_answered_when_the_time_is_over_leaves_a_release_to_do() {
+fn a_cut_answered_too_late_is_followed_by_a_release() {
     let mut hand = leading();
     while hand.now < 56_000 {
         let Query::Renew { ttl, .. } = *hand.run_until_asked(100_000) else { panic!("no renewal") };

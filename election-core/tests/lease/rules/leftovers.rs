@@ -46,7 +46,7 @@ fn asks_for_others(hand: &mut Hand) -> Ticket {
 }
 
 #[test]
-fn a_late_win_of_the_term_that_is_led_leaves_nothing_to_give_back() {
+fn a_late_win_of_the_current_term_leaves_no_release() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     let me = hand.me();
     let (late, _) = hand.asked.clone().unwrap();
@@ -115,7 +115,7 @@ fn a_drained_term_that_was_seen_to_be_replaced_is_not_released() {
 }
 
 #[test]
-fn a_replaced_term_is_not_released_though_a_stale_row_still_shows_it() {
+fn a_replaced_term_in_a_stale_row_is_not_released() {
     let mut hand = Hand::leading();
     let me = hand.me();
     hand.run_until_asked(6_000);
@@ -138,7 +138,7 @@ fn an_epoch_that_was_seen_while_draining_is_remembered() {
 }
 
 #[test]
-fn a_resignation_stands_though_an_older_question_finds_nobody_else() {
+fn an_older_answer_does_not_undo_a_resignation() {
     let mut hand = draining();
     hand.others = None;
     hand.input(Input::Stopped(epoch(7)));
@@ -171,7 +171,7 @@ fn an_answer_to_another_question_counts_as_unknown() {
 }
 
 #[test]
-fn after_a_win_that_is_given_back_nothing_is_asked_before_the_release_is_settled() {
+fn a_returned_win_asks_nothing_before_its_release_settles() {
     // At or below what is known, and with too little time left.
     let short = Answer::Won { epoch: epoch(95), remaining: ms(3_000) };
     for useless in [won(5), short] {
@@ -243,7 +243,7 @@ fn a_win_makes_up_for_all_looks_that_failed() {
 }
 
 #[test]
-fn a_row_that_was_seen_vacant_does_not_begin_staying_out_before_the_release_is_settled() {
+fn a_vacant_row_does_not_settle_an_open_release() {
     let config = fifteen_seconds().wake_jitter(Duration::ZERO).build().unwrap();
     let mut hand = Hand::new(config);
     hand.answer(won(7));
@@ -289,7 +289,7 @@ fn a_list_that_can_never_be_read_is_asked_for_once() {
 }
 
 #[test]
-fn neither_a_look_nor_a_question_about_others_holds_up_what_leadership_depends_on() {
+fn looks_do_not_hold_up_what_leadership_depends_on() {
     let mut hand = Hand::leading();
     hand.run_to(5_000);
     hand.event(Event::Wake);
@@ -320,7 +320,7 @@ fn to_hear_that_all_is_well_changes_nothing() {
 }
 
 #[test]
-fn who_leaves_stays_on_the_list_until_it_knows_whether_it_has_won() {
+fn a_leaving_elector_stays_listed_until_its_win_is_known() {
     let mut hand = attempting();
     hand.fail(Failure::Ambiguous);
     hand.input(Input::Withdraw);
@@ -330,7 +330,7 @@ fn who_leaves_stays_on_the_list_until_it_knows_whether_it_has_won() {
 }
 
 #[test]
-fn who_leaves_no_longer_asks_for_others_that_it_could_not_learn_of() {
+fn a_leaving_elector_stops_asking_for_others() {
     let mut hand = draining();
     hand.others = None;
     hand.input(Input::Stopped(epoch(7)));
@@ -363,7 +363,7 @@ fn who_leaves_looks_again_for_a_win_that_it_does_not_know_of() {
 }
 
 #[test]
-fn an_unknown_win_is_looked_for_at_once_only_where_nothing_failed_before() {
+fn an_unknown_win_after_failures_is_not_looked_for_at_once() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     for _ in 0..2 {
         hand.fail(Failure::Transient);
@@ -376,7 +376,7 @@ fn an_unknown_win_is_looked_for_at_once_only_where_nothing_failed_before() {
 }
 
 #[test]
-fn a_row_that_names_another_holder_under_the_very_epoch_ends_belief() {
+fn another_holder_of_the_same_epoch_ends_belief() {
     let mut hand = Hand::leading();
     hand.event(Event::Wake);
     hand.run_until_asked(1_100);
@@ -386,7 +386,7 @@ fn a_row_that_names_another_holder_under_the_very_epoch_ends_belief() {
 }
 
 #[test]
-fn a_newer_term_that_is_found_while_an_older_one_is_released_is_released_too() {
+fn a_newer_own_term_found_during_a_release_is_released_too() {
     let config = fifteen_seconds().wake_jitter(Duration::ZERO).build().unwrap();
     let mut hand = Hand::new(config);
     let me = hand.me();

@@ -40,7 +40,7 @@ fn nobody_stands_again_before_its_last_term_is_released() {
 }
 
 #[test]
-fn after_a_term_of_its_own_it_does_not_name_the_leader_before_that() {
+fn after_an_own_term_no_earlier_leader_is_named() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     hand.answer(Answer::Seen(held(7, &candidate("b", 2), 900, 0)));
     assert!(hand.lease.followed().is_some());
@@ -132,7 +132,7 @@ fn a_release_whose_lease_has_run_out_is_tried_once() {
 }
 
 #[test]
-fn who_leaves_looks_for_a_win_until_its_lease_would_have_run_out() {
+fn a_leaving_elector_looks_for_a_win_for_a_whole_lease() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     hand.fail(Failure::Ambiguous); // the attempt asked at 1,000 may have won
     for _ in 0..3 {

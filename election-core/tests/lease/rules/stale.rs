@@ -106,7 +106,7 @@ fn a_database_that_has_forgotten_is_believed_after_a_lease() {
 }
 
 #[test]
-fn the_lease_of_a_term_that_was_given_back_is_waited_for_like_that_of_a_silent_holder() {
+fn a_returned_terms_lease_is_waited_for_like_a_silent_ones() {
     let mut hand = observer();
     hand.answer(Answer::Seen(Row { ttl: ms(15_000), ..vacant(8) }));
     let seen = hand.now;
@@ -153,7 +153,7 @@ fn an_older_epoch_of_another_history_counts_at_once() {
 }
 
 #[test]
-fn a_leader_that_loses_does_not_tell_what_it_read_before_of_an_older_term() {
+fn a_loser_does_not_tell_an_older_term_that_it_read_before() {
     let mut hand = Hand::leading();
     hand.event(Event::Wake);
     hand.run_until_asked(1_100);

@@ -52,7 +52,7 @@ fn a_renewal_moves_the_deadline_and_carries_its_ordinal() {
 }
 
 #[test]
-fn a_renewal_without_an_answer_is_repeated_at_once_and_the_lease_survives_it() {
+fn an_unanswered_renewal_is_repeated_at_once() {
     let mut hand = Hand::leading();
     hand.run_until_asked(6_000);
     let (hung, _) = hand.asked.clone().unwrap();
@@ -87,7 +87,7 @@ fn a_win_that_is_told_when_belief_would_end_is_given_back() {
 }
 
 #[test]
-fn who_succeeds_is_told_though_the_answer_came_with_the_end_of_belief() {
+fn a_successor_is_told_though_belief_ends_with_the_answer() {
     let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
     hand.answer(won(7));
     while hand.next_wake() < 12_500 {
@@ -112,7 +112,7 @@ fn who_succeeds_is_told_though_the_answer_came_with_the_end_of_belief() {
 }
 
 #[test]
-fn a_look_that_fails_puts_nothing_between_a_leader_and_its_renewal() {
+fn a_failed_look_does_not_delay_a_renewal() {
     for failure in [Failure::Transient, Failure::Ambiguous, Failure::Conflict] {
         let mut hand = Hand::leading();
         hand.event(Event::Wake);
@@ -133,7 +133,7 @@ fn a_look_that_fails_puts_nothing_between_a_leader_and_its_renewal() {
 }
 
 #[test]
-fn a_newer_term_of_its_own_that_a_leader_finds_ends_the_older_one() {
+fn a_newer_own_term_in_the_row_ends_the_older_one() {
     let mut hand = Hand::leading();
     hand.event(Event::Wake);
     assert_eq!(hand.run_until_asked(1_100), &Query::Observe);

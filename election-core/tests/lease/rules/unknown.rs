@@ -187,7 +187,7 @@ fn a_reading_with_unknown_outcome_cannot_have_won() {
 }
 
 #[test]
-fn a_late_win_of_an_older_term_does_not_replace_the_newer_one_that_is_released() {
+fn a_late_older_win_leaves_the_newer_release_in_place() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
     hand.late(Ticket::NONE, won(9));

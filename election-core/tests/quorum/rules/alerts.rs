@@ -162,7 +162,7 @@ fn an_announcement_of_an_epoch_that_is_taken_wins_nothing() {
 }
 
 #[test]
-fn missing_data_is_told_whatever_else_is_in_the_way_and_again_in_every_outage() {
+fn missing_data_is_told_anew_in_every_outage() {
     let newer = Beat { position: offset(9), ..replica(5) };
     let need = Alert::CatchUp { from: id(B) };
     let mut hand = Hand::booted(3, A);
@@ -194,7 +194,7 @@ fn data_that_were_there_for_a_moment_are_missed_anew() {
 }
 
 #[test]
-fn after_a_haste_or_a_leadership_an_election_gets_its_time_before_data_are_missed() {
+fn missing_data_is_told_only_after_an_election_had_its_time() {
     let newer = |number| Beat { position: offset(9), ..replica(number) };
     // The first start of all has waited for no boot grace, and waits for none now.
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);

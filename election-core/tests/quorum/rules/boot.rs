@@ -181,7 +181,7 @@ fn it_says_whom_it_hears_and_at_once_to_who_is_new() {
 }
 
 #[test]
-fn one_that_has_been_in_an_election_or_was_not_heard_ends_the_haste() {
+fn an_unheard_or_experienced_member_ends_the_haste() {
     for heard in [&[replica(0), replica(1)][..], &[replica(0)]] {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
         let heard: Vec<_> = [B, C].into_iter().zip(heard.iter().copied()).collect();
@@ -195,7 +195,7 @@ fn one_that_has_been_in_an_election_or_was_not_heard_ends_the_haste() {
 }
 
 #[test]
-fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
+fn without_a_ballot_it_waits_for_every_majority() {
     // N = 5: it needs three of the four others. The candidate is one of them.
     for (heard, votes) in [(&[][..], false), (&[B], false), (&[B, C], true)] {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
@@ -260,7 +260,7 @@ fn without_a_ballot_it_believes_nobody_with_another_list() {
 }
 
 #[test]
-fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterwards() {
+fn without_a_ballot_it_doubts_who_may_still_vote() {
     // The node's earlier life may have voted, and d votes in the same election after it was heard
     // here. The default election timeout is 3 s: 3,061 ms by clocks that drift.
     let busy = Beat { availability: Busy, ..replica(3) };
@@ -296,7 +296,7 @@ fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterward
 }
 
 #[test]
-fn without_a_ballot_it_promises_the_highest_epoch_heard_and_does_not_vote_in_it() {
+fn without_a_ballot_it_promises_the_highest_epoch_unvoted() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     let busy = |epoch| Beat { availability: Busy, ..replica(epoch) };
     hand.listen(BOOTED - 1, &[(B, busy(3)), (C, busy(8))]);
@@ -311,7 +311,7 @@ fn without_a_ballot_it_promises_the_highest_epoch_heard_and_does_not_vote_in_it(
 }
 
 #[test]
-fn without_a_ballot_it_does_not_vote_before_that_promise_is_durable() {
+fn without_a_ballot_it_votes_once_its_promise_is_durable() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.slow_disk = true;
     let busy = |epoch| Beat { availability: Busy, ..replica(epoch) };
@@ -326,7 +326,7 @@ fn without_a_ballot_it_does_not_vote_before_that_promise_is_durable() {
 }
 
 #[test]
-fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
+fn without_a_ballot_it_helps_nobody_with_older_data() {
     // The data that it acknowledged itself is gone with its disk.
     let start = || {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
@@ -356,7 +356,7 @@ fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
 }
 
 #[test]
-fn without_a_ballot_it_supports_nobody_before_it_knows_what_it_may_have_promised() {
+fn without_a_ballot_it_supports_nobody_before_it_knows() {
     // It may have voted since for another candidate, which relies on that vote.
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.hear(C, primary(6));
@@ -369,7 +369,7 @@ fn without_a_ballot_it_supports_nobody_before_it_knows_what_it_may_have_promised
 }
 
 #[test]
-fn with_a_ballot_that_cannot_be_read_it_follows_and_does_nothing_else() {
+fn a_node_with_an_unreadable_ballot_only_follows() {
     let mut hand = Hand::new(config(3, A), &Restored::Unusable);
     assert_eq!(hand.alerts(), [&Alert::BallotUnusable]);
     hand.run_to(BOOTED);

@@ -33,7 +33,7 @@ fn no_frame_leaps_beyond_all_elections() {
 }
 
 #[test]
-fn a_member_that_was_away_follows_the_others_however_far_they_have_gone() {
+fn a_returning_member_follows_any_higher_epoch() {
     // Somebody led the others' epochs away for a minute, in small enough steps.
     let far = 5 + 12 * LEAP;
     for restored in [Restored::Ballot(ballot(3, 5, None)), Restored::Nothing] {

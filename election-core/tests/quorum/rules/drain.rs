@@ -31,7 +31,7 @@ fn belief_ends_first_whatever_the_reason() {
 }
 
 #[test]
-fn heartbeats_as_primary_keep_others_out_for_a_grace_and_then_there_is_silence() {
+fn primary_heartbeats_go_on_for_a_grace_and_then_stop() {
     let mut hand = Hand::leading(3);
     hand.run(100);
     hand.sent.clear();
@@ -77,7 +77,7 @@ fn a_stop_that_is_reported_before_the_loss_is_not_remembered() {
 }
 
 #[test]
-fn work_that_never_stops_lets_the_others_in_when_trust_and_margin_are_over() {
+fn unstopped_work_admits_others_after_trust_and_margin() {
     let mut hand = Hand::leading(3);
     hand.input(Input::Resign);
     hand.run_to(BOOTED + WINDOW + 99);
@@ -308,7 +308,7 @@ fn a_replaced_leader_waits_for_its_work_before_it_asks_again() {
 }
 
 #[test]
-fn a_draining_leader_that_is_replaced_lets_nobody_in_before_its_work_has_stopped() {
+fn a_replaced_draining_leader_blocks_others_until_work_stops() {
     // The machine slept with its clock, so another was elected before trust had run out here.
     let mut hand = Hand::leading(3);
     hand.input(Input::Resign);

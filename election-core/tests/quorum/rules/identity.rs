@@ -35,7 +35,7 @@ fn another_life_of_the_primary_neither_releases_nor_extends() {
 }
 
 #[test]
-fn a_primary_that_restarts_in_time_is_replaced_when_support_has_run_out() {
+fn a_restarted_primary_is_replaced_once_support_ends() {
     // A restarted primary goes on sending heartbeats but leads no more. In kevy-elect's protocol
     // its peers keep taking it for alive, and nobody leads.
     let mut hand = Hand::following(3);
@@ -112,7 +112,7 @@ pub(super) fn other_process(hand: &mut Hand, peer: Peer, newer: bool) {
 }
 
 #[test]
-fn a_restart_whose_old_connections_seem_open_is_no_second_process() {
+fn a_restart_with_old_open_connections_is_one_process() {
     // The host lost its power, and nothing ended the connections of the process there.
     let busy = Beat { availability: Busy, ..replica(6) };
     let mut hand = Hand::following(3);
@@ -160,7 +160,7 @@ fn two_processes_with_one_id_have_no_vote_between_them() {
 
 /// The one that voted may still run, and the other may vote for somebody else.
 #[test]
-fn the_vote_of_a_life_without_stamps_is_void_when_another_takes_its_place() {
+fn a_vote_of_an_unstamped_life_is_void_once_it_is_replaced() {
     for (silent, votes) in [(1_250, false), (0, true)] {
         let mut hand = Hand::booted(5, A);
         for peer in [C, D, E] {
@@ -253,7 +253,7 @@ fn the_newest_frame_says_which_connection_counts() {
 }
 
 #[test]
-fn a_peer_is_heard_on_though_a_connection_that_came_late_has_ended() {
+fn a_peer_stays_heard_after_a_late_connection_ends() {
     let mut hand = Hand::following(3);
     let known = hand.old_stamp(C, 0);
     let living = hand.connections[C.index()];

@@ -19,7 +19,7 @@ fn a_wiped_node_counts_as_wiped_until_it_has_the_primarys_data() {
 }
 
 #[test]
-fn only_the_end_of_the_work_that_was_replaced_lets_a_node_stand_again() {
+fn a_node_stands_again_once_its_replaced_work_ends() {
     let mut hand = Hand::leading(3);
     hand.hear(B, primary(7));
     assert_eq!(hand.leads(), None);
@@ -67,7 +67,7 @@ fn without_a_ballot_two_lives_of_a_peer_are_not_heard_as_one() {
 }
 
 #[test]
-fn a_heartbeat_takes_back_only_what_its_sender_asked_for_before_it() {
+fn a_heartbeat_withdraws_only_earlier_requests_of_its_sender() {
     type Meanwhile = fn(&mut Hand);
     let meanwhile: [(&str, bool, Meanwhile); 3] = [
         ("another node is a replica", true, |hand| {
@@ -94,7 +94,7 @@ fn a_heartbeat_takes_back_only_what_its_sender_asked_for_before_it() {
 }
 
 #[test]
-fn who_is_asked_to_resign_while_it_drains_stays_out_all_the_same() {
+fn a_resign_request_while_draining_keeps_it_out() {
     for resigns in [false, true] {
         let mut hand = Hand::leading(3);
         hand.run_to(BOOTED + WINDOW - GRACE);
@@ -141,7 +141,7 @@ fn a_wiped_disk_hears_of_data_in_an_offer_too() {
 }
 
 #[test]
-fn without_a_ballot_a_cluster_that_never_elected_leaves_nothing_to_promise() {
+fn without_a_ballot_a_new_cluster_has_nothing_to_promise() {
     // Three of the four others make it sure; the last never comes.
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     let busy = Beat { availability: Busy, ..replica(0) };
@@ -168,7 +168,7 @@ fn who_wins_an_election_has_caught_up() {
 }
 
 #[test]
-fn one_member_that_starts_again_waits_out_its_earlier_lifes_work() {
+fn a_restarted_lone_member_waits_out_its_earlier_work() {
     let mut hand = Hand::new(config(1, A), &Restored::Ballot(ballot(1, 5, Some(A))));
     hand.run_to(BOOTED - 1);
     assert_eq!(hand.leads(), None);
@@ -188,7 +188,7 @@ fn a_candidate_that_is_told_to_resign_asks_no_more() {
 }
 
 #[test]
-fn the_wait_for_better_candidates_begins_anew_whenever_it_was_in_vain() {
+fn a_vain_wait_for_better_candidates_begins_anew() {
     // b waits 150 ms for a.
     type Hinders = fn(&mut Hand, bool);
     let table: [(&str, Hinders); 3] = [
@@ -298,7 +298,7 @@ fn a_successor_that_was_named_in_vain_is_named_no_longer() {
 }
 
 #[test]
-fn a_candidate_that_leaves_is_finished_once_all_its_voters_have_been_told() {
+fn a_leaving_candidate_ends_once_all_voters_are_told() {
     // One by one: a peer that was not heard yet must not see how long the data are.
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(Position { history: 3, offset: 500 }));
@@ -313,7 +313,7 @@ fn a_candidate_that_leaves_is_finished_once_all_its_voters_have_been_told() {
 }
 
 #[test]
-fn only_who_leaves_is_finished_and_not_before_its_work_has_stopped() {
+fn a_leaving_node_is_finished_once_its_work_has_stopped() {
     assert!(!Hand::booted(3, A).quorum.is_finished());
     let mut hand = Hand::leading(3);
     hand.hear(B, primary(7));
@@ -326,7 +326,7 @@ fn only_who_leaves_is_finished_and_not_before_its_work_has_stopped() {
 }
 
 #[test]
-fn leadership_goes_to_nobody_whose_list_differs_or_whose_state_is_unknown() {
+fn leadership_never_goes_to_a_differing_or_unknown_member() {
     let refused = |hand: &mut Hand, to: Peer| {
         let change = hand.event(Event::HandOver(to));
         let alert = change.as_ref().is_some_and(|change| matches!(change, Change::Alert(_)));

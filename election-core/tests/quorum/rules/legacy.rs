@@ -12,7 +12,7 @@ fn beat(hand: &mut Hand, from: Peer, number: u64, role: Role) -> Option<Change> 
 }
 
 #[test]
-fn a_frame_without_a_stamp_takes_nothing_from_a_life_that_is_still_there() {
+fn an_unstamped_frame_takes_nothing_from_a_present_life() {
     let mut hand = Hand::following(3);
     hand.listen(BOOTED + 2_000, &[(C, primary(6))]);
     let echoed = hand.echoes().unwrap();
@@ -27,7 +27,7 @@ fn a_frame_without_a_stamp_takes_nothing_from_a_life_that_is_still_there() {
 }
 
 #[test]
-fn a_stamped_life_takes_nothing_from_an_old_peer_that_is_still_there() {
+fn a_stamped_life_takes_nothing_from_a_present_old_peer() {
     let mut hand = Hand::booted(3, A);
     beat(&mut hand, C, 6, Role::Primary);
     hand.connections[C.index()] = 2;
@@ -75,7 +75,7 @@ fn an_old_peer_that_would_refuse_by_its_own_rule_is_not_asked() {
 }
 
 #[test]
-fn a_fork_is_shown_as_nothing_and_so_ranks_behind_every_old_peer() {
+fn a_fork_is_shown_as_no_data_and_ranks_behind_old_peers() {
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(Position { history: 3, offset: 500 }));
     let (epoch, role, position) = (epoch(5), Role::Replica, offset(7));
@@ -146,7 +146,7 @@ fn an_offer_is_not_taken_up_in_the_name_of_another_life() {
 /// Its second offer is judged again in the very step in which the vote for its first one becomes
 /// durable. That vote must not leave under the second epoch, which is being saved.
 #[test]
-fn a_vote_does_not_leave_under_the_epoch_of_a_promise_that_is_being_saved() {
+fn no_vote_leaves_under_a_promise_that_is_being_saved() {
     let mut hand = Hand::booted(3, C);
     hand.slow_disk = true;
     for number in [6, 7] {
@@ -206,7 +206,7 @@ fn offered_to(hand: &Hand, peer: Peer) -> Vec<u64> {
 }
 
 #[test]
-fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
+fn forked_data_does_not_win_an_old_peers_vote_by_length() {
     let forked = Position { history: 3, offset: 500 };
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(forked));
@@ -324,7 +324,7 @@ fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
 }
 
 #[test]
-fn an_old_primary_that_goes_on_is_supported_and_an_old_candidates_voter_waits_longer() {
+fn an_old_primary_is_supported_and_old_voters_wait_longer() {
     let mut hand = Hand::booted(3, A);
     for _ in 0..10 {
         beat(&mut hand, C, 6, Role::Primary);

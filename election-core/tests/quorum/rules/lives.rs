@@ -42,7 +42,7 @@ fn two_lives_on_one_connection_are_two_lives() {
 }
 
 #[test]
-fn who_goes_on_elsewhere_is_there_when_its_first_connection_ends() {
+fn a_peer_on_a_second_connection_survives_the_firsts_end() {
     let mut hand = Hand::following(3);
     hand.listen(BOOTED + 1_000, &[(C, primary(6)), (B, replica(6))]);
     hand.connections[B.index()] = 2;
@@ -157,7 +157,7 @@ fn one_life_counts_again_down_after_the_other_was_last_heard() {
 }
 
 #[test]
-fn two_processes_are_told_apart_from_one_however_often_they_connect_and_speak() {
+fn two_processes_are_told_apart_from_one_that_reconnects() {
     let mut hand = Hand::booted(3, A);
     reports(&mut hand, 1);
     hand.restart(B);
@@ -191,7 +191,7 @@ fn two_processes_are_told_apart_from_one_however_often_they_connect_and_speak() 
 /// A stranger may have said it, while the member had no connection. An older version that runs speaks
 /// again.
 #[test]
-fn who_stamps_waits_for_a_life_without_stamps_only_until_that_misses_heartbeats() {
+fn a_stamped_life_waits_for_an_unstamped_one_until_silent() {
     for (later, beats) in [(true, 1), (false, 1), (true, 3)] {
         let mut hand = Hand::booted(3, A);
         reports(&mut hand, 1);

@@ -133,7 +133,7 @@ fn only_the_proposer_decides_and_only_it_passes_its_proposal_on() {
 }
 
 #[test]
-fn of_two_proposals_with_one_number_the_higher_member_has_its_way() {
+fn the_higher_member_wins_between_equal_proposals() {
     let mut hand = Hand::leading(3);
     hand.event(Event::Pause(None));
     let own = known(&hand).proposed.unwrap();
@@ -178,7 +178,7 @@ fn who_was_the_last_primary_leads_again_after_a_restart_of_all() {
 }
 
 #[test]
-fn a_planned_handover_works_and_makes_the_successor_the_last_primary() {
+fn a_planned_handover_makes_the_successor_the_last_primary() {
     let mut hand = Hand::following(3);
     tell(&mut hand, C, pause(1, B), true);
     hand.hear(C, Beat { nominee: Some(A), ..primary(6) });
@@ -276,7 +276,7 @@ fn the_wall_clock_is_shown_as_people_read_it() {
 }
 
 #[test]
-fn a_node_without_its_ballot_records_nothing_before_its_promises() {
+fn a_node_without_a_ballot_saves_its_promises_first() {
     // A ballot with no promise in it would hide that the disk was lost.
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.hear(B, replica(5));
@@ -342,7 +342,7 @@ fn only_an_operators_order_is_reported_as_refused() {
 }
 
 #[test]
-fn while_a_record_is_saved_a_candidate_is_refused_and_not_left_waiting() {
+fn a_candidate_is_refused_while_a_record_is_saved() {
     let mut hand = Hand::booted(3, A);
     hand.slow_disk = true;
     tell(&mut hand, B, Maintenance { paused: false, ..pause(1, B) }, true);

@@ -15,7 +15,7 @@ fn nobody_is_told_of_a_vacancy_before_a_vote_was_possible() {
 }
 
 #[test]
-fn a_primary_that_was_followed_and_is_lost_is_told_while_booting_too() {
+fn losing_the_followed_primary_is_told_while_booting_too() {
     let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 5, None)));
     hand.hear(C, primary(6));
     assert!(matches!(hand.changes[..], [Change::Followed { .. }]), "{:?}", hand.changes);

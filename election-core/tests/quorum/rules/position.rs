@@ -34,7 +34,7 @@ fn who_does_not_know_its_data_helps_to_elect_nobody() {
 }
 
 #[test]
-fn it_follows_and_supports_meanwhile_and_keeps_its_primary_in_office() {
+fn while_loading_it_supports_and_keeps_its_primary() {
     let mut hand = loading();
     for _ in 0..2 {
         hand.hear(C, Beat { position: offset(50), ..primary(6) });
@@ -118,7 +118,7 @@ fn a_wiped_disk_learns_nothing_from_who_does_not_know_its_data() {
 }
 
 #[test]
-fn nobody_waits_for_who_does_not_know_its_data_nor_hands_over_to_it() {
+fn a_member_of_unknown_data_gets_no_wait_and_no_handover() {
     let mut hand = Hand::booted(3, B);
     hand.hear(A, Beat { availability: Loading, ..replica(5) });
     hand.hear(C, replica(5));
@@ -142,7 +142,7 @@ fn that_the_data_are_known_at_last_is_told_at_once() {
 }
 
 #[test]
-fn only_data_that_continue_the_primarys_impress_an_older_version() {
+fn old_versions_see_only_data_that_continue_the_primarys() {
     // What the primary says, and which offset a peer then sees that was not heard yet.
     let own = Position { history: 3, offset: 5 };
     let (same, ahead, behind) = (own, Position { offset: 9, ..own }, Position { offset: 4, ..own });

@@ -207,7 +207,7 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
 }
 
 #[test]
-fn the_connection_that_a_member_is_heard_on_is_known_until_it_ends() {
+fn a_members_connection_is_known_until_it_ends() {
     let mut hand = Hand::booted(3, A);
     let listens_on = |hand: &Hand| hand.quorum.listens_on(B);
     assert_eq!(listens_on(&hand), None);
@@ -261,7 +261,7 @@ fn support_of_a_member_that_is_not_heard_is_seen() {
 }
 
 #[test]
-fn data_is_what_is_missing_only_if_a_majority_would_vote_but_for_it() {
+fn data_is_missing_only_if_a_majority_would_vote_but_for_it() {
     // The third of seven hears these others.
     let free = replica(5);
     let newer = Beat { position: offset(9), ..free };
@@ -297,7 +297,7 @@ fn data_is_what_is_missing_only_if_a_majority_would_vote_but_for_it() {
 }
 
 #[test]
-fn a_status_is_of_the_instant_that_it_is_asked_for_but_never_of_the_past() {
+fn status_is_of_the_asked_instant_and_never_of_the_past() {
     let hand = Hand::leading(3);
     let (until, stop_by) = (hand.tenure().unwrap().until, hand.tenure().unwrap().stop_by);
     let trusted = peer(&hand, B).trusted_until.unwrap();

@@ -61,7 +61,7 @@ fn support_from_before_a_promise_is_not_echoed_after_it() {
 }
 
 #[test]
-fn support_lasts_down_after_from_receipt_and_its_end_is_told_at_once() {
+fn support_lasts_down_after_and_its_end_is_told() {
     let mut hand = Hand::following(3);
     hand.run(70); // between two heartbeats of its own
     hand.hear(C, primary(6));
@@ -278,7 +278,7 @@ fn announcement(stamp: Stamp) -> Message {
 }
 
 #[test]
-fn an_announcement_extends_support_unless_a_newer_frame_has_come_before_it() {
+fn an_announcement_extends_support_unless_overtaken() {
     for (overtaken, ends) in [(false, BOOTED + 8_000), (true, BOOTED + 5_000)] {
         let mut hand = Hand::following(3);
         let early = hand.old_stamp(C, 1);
@@ -296,7 +296,7 @@ fn an_announcement_extends_support_unless_a_newer_frame_has_come_before_it() {
 }
 
 #[test]
-fn another_life_of_the_primary_does_not_prolong_the_support_of_the_first() {
+fn a_second_life_does_not_prolong_the_firsts_support() {
     let mut hand = Hand::following(3);
     hand.run(3_000);
     hand.disconnect(C);
@@ -308,7 +308,7 @@ fn another_life_of_the_primary_does_not_prolong_the_support_of_the_first() {
 }
 
 #[test]
-fn a_primary_that_is_heard_once_is_followed_no_longer_than_one_that_goes_on() {
+fn a_primary_heard_once_is_followed_no_longer_than_others() {
     let mut hand = Hand::booted(3, A);
     hand.hear(C, primary(6));
     hand.run_to(BOOTED + 4_999);
@@ -327,7 +327,7 @@ fn a_primary_that_is_heard_once_is_followed_no_longer_than_one_that_goes_on() {
 }
 
 #[test]
-fn a_primary_is_followed_while_it_takes_its_voters_to_a_higher_epoch() {
+fn a_primary_is_followed_while_it_raises_its_voters_epoch() {
     let mut hand = Hand::following(3);
     hand.slow_disk = true;
     hand.offer(C, 8, offset(0));
@@ -337,7 +337,7 @@ fn a_primary_is_followed_while_it_takes_its_voters_to_a_higher_epoch() {
 }
 
 #[test]
-fn what_the_followed_primary_asked_for_late_does_not_end_its_office() {
+fn a_late_request_of_the_followed_primary_does_not_depose_it() {
     // The heartbeat was given before the announcement that came first.
     let mut hand = Hand::following(3);
     let (early, late) = (hand.stamp(C), hand.stamp(C));
@@ -348,7 +348,7 @@ fn what_the_followed_primary_asked_for_late_does_not_end_its_office() {
 }
 
 #[test]
-fn while_the_disk_is_busy_the_highest_primary_is_followed_and_pledges_wait() {
+fn a_busy_disk_delays_pledges_but_not_following() {
     let mut hand = Hand::booted(4, A);
     hand.slow_disk = true;
     hand.hear(B, primary(8));
@@ -387,7 +387,7 @@ fn while_the_disk_is_busy_the_highest_primary_is_followed_and_pledges_wait() {
 }
 
 #[test]
-fn an_offer_that_a_later_heartbeat_as_candidate_has_overtaken_still_counts() {
+fn an_offer_overtaken_by_a_candidates_heartbeat_counts() {
     let mut hand = Hand::booted(3, A);
     let offered = Some(hand.stamp(C));
     hand.hear(C, Beat { availability: Busy, ..candidate(6) });

@@ -230,7 +230,7 @@ fn an_announcement_goes_to_who_is_heard_again() {
 }
 
 #[test]
-fn an_announcement_is_repeated_now_and_then_for_who_missed_only_that() {
+fn an_announcement_is_repeated_for_who_missed_it() {
     let mut hand = Hand::leading(3);
     hand.sent.clear();
     let mut announcements = 0;
@@ -254,7 +254,7 @@ fn an_announcement_is_repeated_now_and_then_for_who_missed_only_that() {
 }
 
 #[test]
-fn two_frames_of_one_instant_carry_two_stamps_and_trust_is_none_the_longer() {
+fn frames_of_one_instant_get_two_stamps_and_equal_trust() {
     let mut hand = Hand::leading(3);
     hand.run(50);
     let now = hand.now;
@@ -324,7 +324,7 @@ fn a_vote_in_a_raise_of_the_epoch_vouches_for_its_offer() {
 }
 
 #[test]
-fn a_raise_of_the_epoch_waits_for_the_disk_and_ends_with_the_leadership() {
+fn raising_the_epoch_waits_for_the_disk() {
     let mut hand = Hand::leading(3);
     hand.event(Event::Pause(None));
     let proposed = hand.quorum.maintenance().unwrap().proposed.unwrap();
@@ -347,7 +347,7 @@ fn a_raise_of_the_epoch_waits_for_the_disk_and_ends_with_the_leadership() {
 }
 
 #[test]
-fn trust_does_not_move_back_by_the_nanoseconds_that_stamps_ran_ahead() {
+fn trust_never_moves_back_when_stamps_ran_ahead() {
     let mut hand = Hand::leading(5);
     let trusted = hand.tenure().unwrap();
     let sent = newest_stamp(&mut hand);

@@ -173,7 +173,7 @@ fn only_the_primary_in_office_may_have_older_data() {
 }
 
 #[test]
-fn who_has_heard_of_a_winner_votes_for_nobody_else_in_that_epoch() {
+fn no_vote_is_given_against_a_known_winner_of_the_epoch() {
     // Two claim the epoch, so neither is supported any longer.
     let two_claim = || {
         let mut hand = Hand::following(4);
@@ -218,7 +218,7 @@ fn a_repeated_offer_extends_support() {
 }
 
 #[test]
-fn a_save_that_fails_binds_and_is_repeated_and_nobody_gets_a_vote_until_it_succeeds() {
+fn a_failed_save_binds_and_no_vote_leaves_until_it_succeeds() {
     let mut hand = Hand::booted(3, A);
     hand.slow_disk = true;
     hand.offer(C, 8, offset(0));
@@ -294,7 +294,7 @@ fn candidate_of_five(me: Peer) -> Hand {
 }
 
 #[test]
-fn of_two_candidates_in_one_epoch_the_better_gets_the_others_vote_and_its_tally_is_void() {
+fn the_better_of_two_candidates_gets_the_others_vote() {
     // Within one epoch b yields to a (a lower id) and not to d. It must discard its own tally
     // first.
     let mut hand = judged(candidate_of_five(B), D, 6, offset(0), false);

@@ -110,7 +110,7 @@ fn it_records_what_it_heard_and_says_only_what_is_recorded() {
 }
 
 #[test]
-fn recording_keeps_it_neither_from_its_support_nor_from_its_vote() {
+fn a_recording_witness_still_supports_and_votes() {
     let mut hand = witness(0);
     hand.hear(A, leads(6, 100));
     hand.slow_disk = true;
@@ -134,7 +134,7 @@ fn recording_keeps_it_neither_from_its_support_nor_from_its_vote() {
 }
 
 #[test]
-fn it_remembers_over_a_restart_until_an_operator_accepts_the_loss() {
+fn a_witness_remembers_until_an_operator_accepts_the_loss() {
     let mut hand = witness(100);
     hand.hear(B, waits(5, 50));
     assert_eq!(told(&mut hand, B).position, offset(100));
@@ -177,7 +177,7 @@ fn a_start_with_nothing_to_catch_up_with_records_nothing() {
 }
 
 #[test]
-fn a_wiped_witness_waits_until_it_knows_what_it_may_have_recorded() {
+fn a_wiped_witness_waits_for_what_it_may_have_recorded() {
     let mut hand = Hand::new(pair(C), &Restored::Nothing);
     while hand.now < BOOTED + 4_000 {
         hand.hear(B, waits(6, 50));
@@ -215,7 +215,7 @@ fn nobody_waits_for_a_witness_nor_asks_for_its_data() {
 }
 
 #[test]
-fn a_node_whose_data_a_witness_has_overtaken_says_what_is_missing() {
+fn a_node_overtaken_by_a_witness_says_what_is_missing() {
     let reports = |heard: &[(Peer, Beat)]| {
         let mut hand = data_node(B, 50);
         hand.listen(BOOTED + 4_000, heard);

@@ -82,7 +82,7 @@ fn what_a_crash_has_left_behind_is_overwritten() {
 }
 
 #[test]
-fn what_was_put_in_the_way_is_neither_written_through_nor_waited_for() {
+fn obstacles_at_the_ballots_path_are_refused_at_once() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("ballot");
     let file = open(&path).unwrap();

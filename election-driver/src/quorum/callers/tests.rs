@@ -111,7 +111,7 @@ fn no_number_of_strangers_pushes_a_member_out() {
 }
 
 #[test]
-fn whoever_is_silent_in_a_members_name_makes_room_for_the_others() {
+fn silent_callers_in_a_members_name_make_room_for_others() {
     let mut desk = Desk::new();
     let silent = desk.calls(&frame("c"));
     desk.poll(0);
@@ -166,7 +166,7 @@ fn a_system_that_gives_nothing_out_is_asked_again_after_a_pause() {
 }
 
 #[test]
-fn who_hangs_up_before_it_is_accepted_says_nothing_about_the_system() {
+fn a_caller_that_hangs_up_early_is_no_system_failure() {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     let mut desk = Desk::new();
     [ConnectionAborted, ConnectionReset, Interrupted]

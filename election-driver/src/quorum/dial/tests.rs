@@ -32,7 +32,7 @@ fn ends<T>(network: &FakeNetwork, attempt: impl Future<Output = T>) -> (Vec<u64>
 
 /// The others wait while one is dialed in vain, and an election may wait for any of them.
 #[test]
-fn an_attempt_is_over_in_half_of_the_time_after_which_a_peer_is_down() {
+fn a_connection_attempt_ends_within_half_of_down_after() {
     for (count, expected) in
         [(1, &[2_500][..]), (2, &[1_250, 2_500]), (4, &[625, 1_250, 1_875, 2_500])]
     {
@@ -49,7 +49,7 @@ fn an_attempt_is_over_in_half_of_the_time_after_which_a_peer_is_down() {
 }
 
 #[test]
-fn a_name_service_that_hangs_costs_a_part_of_that_and_is_told_of() {
+fn a_hanging_name_service_costs_a_share_and_is_reported() {
     let network = FakeNetwork::new();
     network.hangs();
     let lookup = Lookup::that_knows("member.test:9", &[at_9(1)], pending());

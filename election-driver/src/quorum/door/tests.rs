@@ -148,7 +148,7 @@ fn who_had_to_go_does_not_enter_and_takes_no_others_place() {
 }
 
 #[test]
-fn whoever_does_not_speak_tls_is_refused_and_a_probe_is_not_worth_a_word() {
+fn plain_tcp_is_refused_and_a_probe_is_not_logged() {
     let mut entrance = Entrance::new();
     let mut near = entrance.knocks();
     drop(entrance.knocks());

@@ -63,7 +63,7 @@ fn what_a_name_meant_last_counts_while_the_name_service_is_down() {
 }
 
 #[test]
-fn a_name_service_that_hangs_is_waited_for_as_long_as_there_is_something_else_and_asked_once() {
+fn a_hanging_name_service_is_asked_once_beside_other_work() {
     let network = FakeNetwork::new();
     let (answers, answer) = async_channel::bounded(1);
     let answer = async move { answer.recv().await.expect("an answer") };

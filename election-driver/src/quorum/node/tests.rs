@@ -144,7 +144,7 @@ impl Desk {
 
 /// It may be asked to lead in the next moment, so it says so in that very moment.
 #[test]
-fn a_node_is_unfit_as_soon_as_its_disk_has_hung_for_long_and_fit_once_it_writes() {
+fn a_node_is_unfit_while_its_disk_hangs() {
     let mut desk = Desk::new();
     let pipe = hang(&ballot_in(&desk.place));
     let since = desk.votes();
@@ -204,7 +204,7 @@ fn a_connection_that_has_failed_is_made_anew_in_the_next_moment() {
 
 /// The last frame may be the one by which the others elect at once.
 #[test]
-fn a_node_that_leaves_writes_its_last_frames_and_closes_its_connections() {
+fn a_leaving_node_flushes_and_closes_its_connections() {
     let mut desk = Desk::new();
     desk.settle(7_000);
     let mut callers = Vec::new();

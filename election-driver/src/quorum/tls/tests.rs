@@ -285,7 +285,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
 
 /// What the log says of it has to be true: an authority's own end is a matter of the others.
 #[test]
-fn what_an_authority_has_signed_counts_after_the_authoritys_own_end() {
+fn certificates_stay_valid_after_their_authority_expires() {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -306,7 +306,7 @@ fn a_source_that_panics_is_one_that_cannot_be_used() {
 
 /// A member goes on when its own certificate has ended. So it must go on taking up whom it accepts.
 #[test]
-fn a_certificate_that_has_ended_keeps_no_ban_from_being_taken_up() {
+fn an_expired_certificate_does_not_block_a_new_ban_list() {
     let authority = Authority::new();
     let names = [certificate_name("c 1", "a")];
     let signed = authority.signs(&names, |params| params.not_after = date_time_ymd(2020, 1, 1));

@@ -19,7 +19,7 @@ fn silent_round(choice: &Choice<&'static str>, progress: &Progress) -> Vec<(usiz
 }
 
 #[test]
-fn a_round_begins_with_the_host_that_worked_last_or_behind_one_that_fell_silent() {
+fn a_round_begins_at_the_last_host_that_worked() {
     let choice = choice(&["a", "b", "c"]);
     let progress = Progress::default();
     let order = |choice: &_| -> Vec<_> {

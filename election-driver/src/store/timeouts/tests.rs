@@ -7,7 +7,7 @@ fn of(ttl: Duration) -> Timeouts {
 }
 
 #[test]
-fn a_session_that_falls_silent_is_replaced_once_the_server_has_ended_it() {
+fn a_silent_session_is_replaced_once_the_server_ended_it() {
     for (ttl, ended) in [(1, 2), (3, 4), (15, 10), (900, 10)] {
         let timeouts = of(Duration::from_secs(ttl));
         for others in [0, 1, 100] {

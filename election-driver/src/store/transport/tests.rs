@@ -9,7 +9,7 @@ fn shown(url: &str) -> String {
 }
 
 #[test]
-fn what_leaves_this_machine_is_verified_unless_the_url_says_otherwise() {
+fn connections_leaving_the_machine_are_verified_by_default() {
     let if_offered = "TLS if the server offers it, otherwise in clear text";
     for (address, way) in [
         ("db.example:1", "db.example:1, TLS verified"),
@@ -164,7 +164,7 @@ fn parameters_that_sqlx_does_not_know_do_not_reach_its_log() {
 
 /// It would be ignored, and the connection be less safe than was meant.
 #[test]
-fn a_misspelt_parameter_for_tls_is_refused_with_those_that_there_are() {
+fn a_misspelt_tls_parameter_is_refused_with_the_known_ones() {
     for (url, words) in [
         ("postgres://h/d?sslmod=disable", ["\"sslmod\"", "sslmode, ssl-mode, sslrootcert"]),
         ("mysql://h/d?ssl_mode=DISABLED", ["\"ssl_mode\"", "sslmode, ssl-mode, sslca, ssl-ca"]),

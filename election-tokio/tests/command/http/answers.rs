@@ -194,7 +194,7 @@ fn a_job_that_has_to_stop_leaves_no_leader_behind() {
 
 /// Whoever asks more often than every grace, and stops at the first no, has stopped in time.
 #[test]
-fn nobody_else_leads_before_those_who_ask_had_the_time_to_notice() {
+fn another_leads_only_after_askers_had_time_to_notice() {
     let world = World::new();
     let options = ["--ttl", "12s", "--grace", "1s"];
     let (mut first, one) = world.serve("one", &options);
@@ -254,7 +254,7 @@ fn told_twice_it_leaves_at_once() {
 /// The whole process stands still: nobody answers, and a probe counts that as a failure. Then it
 /// goes on, and says at once that it does not lead.
 #[test]
-fn a_stopped_process_answers_nobody_and_comes_back_without_a_leadership() {
+fn a_stopped_process_resumes_without_leadership() {
     let world = World::new();
     let (first, one) = world.serve("one", &["--ttl", "2s"]);
     let said = leader_until("a leader", one, |said| said["is_leader"] == true);

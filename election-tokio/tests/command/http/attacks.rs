@@ -73,7 +73,7 @@ fn a_client_that_has_said_everything_hears_the_answer() {
 }
 
 #[test]
-fn hundreds_of_slow_heads_are_neither_kept_nor_in_the_way_of_a_probe() {
+fn hundreds_of_slow_heads_do_not_block_a_probe() {
     let world = World::new();
     let (serving, port) = world.serve("one", &["--ttl", "3s"]);
     let epoch = leader_until("a leader", port, |it| it["is_leader"] == true)["epoch"].clone();
@@ -376,7 +376,7 @@ fn who_asks_and_never_reads_is_answered_until_little_is_unread() {
 
 /// However many questions wait on each connection, each gets one answer before its turn is over.
 #[test]
-fn a_probe_waits_for_one_answer_to_each_of_a_crowd_that_asks_without_end() {
+fn a_probe_is_answered_beside_a_crowd_that_never_stops() {
     const CROWD: usize = 32;
     const ROUNDS: usize = 8;
     let world = World::new();

@@ -85,7 +85,7 @@ fn the_address_is_taken_from_wherever_it_is_said() {
 /// The port that Kubernetes' leader-elector had, on this machine alone. Where something else has
 /// it, that is what is said.
 #[test]
-fn unless_told_it_serves_at_the_usual_port_and_a_run_serves_nowhere() {
+fn serve_uses_the_usual_port_and_run_uses_none() {
     let world = World::new();
     let serving = world.start(world.election("serve", &["--node", "usual"]));
     let usual = "127.0.0.1:4040";

@@ -99,7 +99,7 @@ async fn the_leaders_clock_is_slewed<B: Served>(database: B) {
 
 /// A standby that lacks the newest term, and whose clock is an hour behind, takes the primary's
 /// place. A node that has seen that term wins above it; so does one that was told its number.
-async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest<R: Runtime + Default>(
+async fn epochs_grow_when_a_standby_without_the_newest_is_promoted<R: Runtime + Default>(
     _: OnNothing<R>,
 ) {
     let server = Server::start_with_clock(Kind::Postgres);
@@ -161,5 +161,5 @@ async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest<R: Run
 tests! {
     the_servers_clock_is_slewed: postgres mariadb;
     the_leaders_clock_is_slewed: postgres;
-    epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest: by_itself;
+    epochs_grow_when_a_standby_without_the_newest_is_promoted: by_itself;
 }

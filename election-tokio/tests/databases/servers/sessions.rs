@@ -253,7 +253,7 @@ async fn postgres_takes_the_clock_from_nobody_else<R: Runtime + Default>(databas
 }
 
 /// Commands that run when an ordinary user connects can stop the clock, and lead elsewhere.
-async fn mariadb_keeps_its_clock_and_its_database_whatever_connecting_does<R: Runtime + Default>(
+async fn mariadb_keeps_clock_and_database_despite_init_connect<R: Runtime + Default>(
     database: OnMariaDb<R>,
 ) {
     let administer = |what: &str| database.server().administer("mysql", what);
@@ -310,7 +310,7 @@ tests! {
     a_session_whose_clock_stands_still_is_refused: mariadb;
     postgres_elects_and_fences_under_every_setting: postgres;
     postgres_takes_the_clock_from_nobody_else: postgres;
-    mariadb_keeps_its_clock_and_its_database_whatever_connecting_does: mariadb;
+    mariadb_keeps_clock_and_database_despite_init_connect: mariadb;
     what_was_set_for_a_transaction_ends_with_it: postgres;
     postgres_ends_idle_sessions_as_soon_as_their_user_says: postgres;
 }

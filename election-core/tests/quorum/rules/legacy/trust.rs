@@ -51,7 +51,7 @@ fn where_too_few_echo_a_higher_epoch_ends_the_tenure() {
 }
 
 #[test]
-fn a_peer_counts_as_echoing_while_it_hears_this_node_and_was_heard_lately() {
+fn a_peer_echoes_while_it_hears_us_and_was_heard_lately() {
     // c would echo, but does not hear what there is to echo.
     let mut hand = leading_old_peers();
     hand.run(1_000);
@@ -70,7 +70,7 @@ fn a_peer_counts_as_echoing_while_it_hears_this_node_and_was_heard_lately() {
 }
 
 #[test]
-fn an_old_peer_is_told_the_address_until_it_is_at_the_leaders_epoch() {
+fn an_old_peer_is_told_the_address_up_to_the_leaders_epoch() {
     let announced = |hand: &mut Hand| {
         hand.sent.clear();
         hand.run(200);
@@ -135,7 +135,7 @@ fn whom_an_unheard_primary_has_deposed_waits_longer_each_time() {
 }
 
 #[test]
-fn whom_a_primary_would_reach_is_not_deposed_by_one_that_it_does_not_hear() {
+fn an_unheard_peer_does_not_depose_a_reachable_primary() {
     // Every member is heard, and none leads: somebody only has a higher epoch.
     let mut hand = leading_old_peers();
     beat(&mut hand, C, 6, Role::Replica);

@@ -200,7 +200,7 @@ fn the_end_of_a_pause_ends_no_order_that_waits() {
 }
 
 #[test]
-fn how_much_is_left_is_known_at_once_if_the_ballot_does_not_say_when_that_was() {
+fn the_rest_of_a_pause_is_known_without_its_start() {
     let pause = Some(Remainder { left: HOUR, at: None });
     let ballot = Ballot { maintenance: super::pause(3, B), pause, ..ballot(3, 5, None) };
     let hand = Hand::new(config(3, A), &Restored::Ballot(ballot));

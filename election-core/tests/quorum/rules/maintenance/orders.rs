@@ -13,7 +13,7 @@ fn the_primary_in_office_may_take_its_voters_to_a_higher_epoch() {
 }
 
 #[test]
-fn nobody_else_may_be_elected_because_it_was_followed_or_voted_for() {
+fn in_a_pause_no_other_is_elected_for_being_followed() {
     // c was followed, and is supported no more.
     let followed = || {
         let mut hand = Hand::following(4);

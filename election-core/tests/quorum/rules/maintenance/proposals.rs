@@ -95,7 +95,7 @@ fn what_is_agreed_is_told_at_once() {
 }
 
 #[test]
-fn a_record_of_who_has_another_list_or_of_strangers_means_nothing() {
+fn records_of_strangers_and_other_lists_mean_nothing() {
     let mut hand = Hand::booted(3, A);
     hand.hear(C, replica(5));
     for strange in [Maintenance { issuer: E, ..pause(1, B) }, Maintenance { by: E, ..pause(1, B) }]
@@ -110,7 +110,7 @@ fn a_record_of_who_has_another_list_or_of_strangers_means_nothing() {
 
 /// Other nodes that start for the first time, too, would see a member that has been in an election.
 #[test]
-fn whoever_records_a_pause_at_its_first_start_is_seen_to_be_free_before_it_asks_for_votes() {
+fn a_pause_recorded_at_first_start_is_free_before_any_vote() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.hear(B, replica(0));
     tell(&mut hand, B, Maintenance { primary: Some(A), ..pause(1, B) }, true);

@@ -78,7 +78,7 @@ fn an_attempt_begins_where_the_member_was_or_behind_who_is_none() {
 }
 
 #[test]
-fn a_connection_on_which_the_peer_does_not_hear_this_node_is_made_anew() {
+fn a_connection_that_the_peer_does_not_hear_is_replaced() {
     let mut desk = Desk::new();
     desk.accepts();
     assert!(!desk.link.spoke(false, at(0)), "there is no connection yet");
@@ -171,7 +171,7 @@ fn a_connection_that_is_doubted_is_not_refused() {
 }
 
 #[test]
-fn who_shows_to_be_there_is_tried_at_once_and_once_for_each_connection() {
+fn a_peer_that_shows_up_is_tried_once_for_each_connection() {
     let mut desk = Desk::new();
     let due = refused_often(&mut desk);
     desk.fails(due);
@@ -265,7 +265,7 @@ fn where_nobody_spoke_is_not_where_the_next_attempt_begins() {
 
 /// The peer is heard, so there is no doubt, but what is written to it stays in the kernel.
 #[test]
-fn a_connection_that_takes_nothing_is_looked_at_when_it_is_to_be_cut() {
+fn a_stalled_connection_is_checked_before_it_is_cut() {
     let mut desk = Desk::new();
     let remote = desk.accepts();
     remote.takes(0);

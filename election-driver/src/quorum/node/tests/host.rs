@@ -236,7 +236,7 @@ fn a_node_that_has_missed_its_next_step_is_overdue() {
 
 /// Of what has become of it, or of the maintenance of the cluster, nobody hears otherwise.
 #[test]
-fn who_waits_for_an_order_is_woken_when_there_is_something_to_see() {
+fn whoever_waits_for_an_order_is_woken_by_news() {
     let mut around = Around::told_the_time();
     let mut locked = Locked::new(around.host.inside.clone());
     for maintains in [false, true] {

@@ -46,7 +46,7 @@ fn until(address: SocketAddr, path: &str, status: u16, words: &str) {
 }
 
 #[test]
-fn a_stuck_elector_is_told_and_a_restart_of_it_is_not_needed_once_it_goes_on() {
+fn a_stuck_elector_is_told_until_it_goes_on() {
     let place = tempfile::tempdir().expect("a temporary directory");
     let store = SqliteStore::open(place.path().join("e.db")).expect("a plain path");
     let (address, desk) = started(Patience::USUAL);

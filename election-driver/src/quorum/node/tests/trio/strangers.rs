@@ -60,7 +60,7 @@ impl Pair {
 
 /// It comes before the member's own next connection.
 #[test]
-fn a_frame_in_a_members_name_between_two_of_its_connections_does_not_make_it_unheard() {
+fn a_forged_frame_between_connections_leaves_a_member_heard() {
     let mut pair = Pair::new();
     for to in [pair.leads, pair.follows] {
         pair.trio.network.cuts(pair.trio.addresses[to]);
@@ -72,7 +72,7 @@ fn a_frame_in_a_members_name_between_two_of_its_connections_does_not_make_it_unh
 
 /// All of them have spoken since the member spoke last.
 #[test]
-fn strangers_in_a_members_name_do_not_take_the_place_of_its_own_connection() {
+fn strangers_do_not_displace_a_members_own_connection() {
     let mut pair = Pair::new();
     let dialed = pair.trio.network.dialed().len();
     pair.is_lied_to(8);

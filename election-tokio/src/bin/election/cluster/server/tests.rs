@@ -21,7 +21,7 @@ async fn started(place: &Path) -> Member {
 
 /// The test has one thread, and so sees what held when the answer was ready.
 #[tokio::test(flavor = "current_thread")]
-async fn who_is_told_that_a_member_resigns_finds_that_its_work_has_been_told_to_end() {
+async fn resign_answers_after_the_work_was_told_to_end() {
     let place = tempfile::tempdir().expect("a directory");
     let member = alone(place.path()).await;
     let lease = member.handle().lease().expect("it leads");
