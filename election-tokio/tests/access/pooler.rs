@@ -204,7 +204,7 @@ pub(crate) async fn one_that_drops_options_has_no_sessions_of_ours(
     } else {
         // Where statements were prepared decides which of them work.
         let handle = elector::<OnPostgres>(OnPostgres::store(&url), "undeclared");
-        let fatal = |error: &std::sync::Arc<StoreError>| error.kind == Failure::Fatal;
+        let fatal = |error: &Arc<StoreError>| error.kind == Failure::Fatal;
         let status = handle.watch().until(|status| status.error.as_ref().is_some_and(fatal)).await;
         let words = &["pooler", "statement-cache-capacity=0"];
         assert_says("undeclared", &message(status.error.unwrap().as_ref()), words);
