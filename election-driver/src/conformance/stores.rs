@@ -11,7 +11,7 @@ use futures_lite::future::{pending, poll_once, yield_now};
 use std::{pin::pin, time::Duration};
 use uuid::Uuid;
 
-const SHORT: Duration = Duration::from_secs(1);
+const SHORT: Duration = Duration::from_secs(2);
 
 async fn renewed<R: Runtime>(handle: &Handle<R>) {
     let lease = handle.lease().expect("a leader");
