@@ -13,7 +13,7 @@
 //! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
 //! | `lasts` | info | work has stopped, and the lease lasts for its least time; others may lead after it | `epoch`, `reason`, `lasts_ms` |
-//! | `in_vain` | warn | this process was elected twice in a row and could not lead; told once until it leads | `epoch`, `cause` |
+//! | `in_vain` | warn | this process was elected twice in a row and could not lead, or could not take a free row; told once until it leads | `epoch`, `cause` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
 //! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
 //! | `following` | info | another process leads; in a quorum once more when its address is known | `leader`, `epoch`, and `address` if it is known |
@@ -290,6 +290,9 @@ impl Log {
         self.twin.look(&self.own, answer);
         if let (Query::Resign { epoch }, Answer::Released) = (query, answer) {
             self.released = Some(*epoch);
+        }
+        if matches!(query, Query::Attempt { .. }) {
+            self.vain.attempted(answer);
         }
         if let (
             Query::Attempt { seen, .. } | Query::TakeOver { seen, .. },

@@ -4,7 +4,7 @@ use super::{Log, capture};
 use crate::StoreError;
 use election_core::{
     Candidate, Change, Epoch, Incarnation, Loss, NodeId, Term, Timestamp,
-    lease::{Answer, Config, Failure, Holder, Query, Row},
+    lease::{Answer, Config, Failure, Holder, Query, Row, Server},
 };
 use std::time::Duration;
 use tracing::Level;
@@ -110,6 +110,33 @@ fn a_list_that_was_out_of_reach_with_the_row_is_not_told_of() {
         log.answered(at(61), &LIST, &Answer::Listed);
     });
     assert_eq!(names, ["outage", "outage_over"]);
+}
+
+/// Once or twice somebody else may have come and gone.
+#[test]
+fn a_free_row_that_cannot_be_taken_is_told_once() {
+    const ATTEMPT: Query =
+        Query::Attempt { seen: Epoch::NONE, ttl: TTL, clock_step: Duration::ZERO };
+    let tries = |log: &mut Log, times| {
+        (0..times).for_each(|second| log.answered(at(second), &ATTEMPT, &seen(false)));
+    };
+    assert_eq!(told(|log| tries(log, 2)), [] as [&str; 0]);
+    assert_eq!(told(|log| tries(log, 9)), ["in_vain"]);
+    let held_between = |log: &mut Log| {
+        for _ in 0..3 {
+            tries(log, 2);
+            log.answered(at(2), &ATTEMPT, &seen(true));
+        }
+    };
+    assert_eq!(told(held_between), [] as [&str; 0]);
+    let promoted = |log: &mut Log| {
+        let server = Server { history: 2, ..Server::FIRST };
+        for second in 0..9 {
+            let row = Row { server, ..Row::vacant() };
+            log.answered(at(second), &ATTEMPT, &Answer::Seen(row));
+        }
+    };
+    assert_eq!(told(promoted), [] as [&str; 0], "behind a promotion it takes its time");
 }
 
 /// A locked row can still be read; a new holder in it shows that the lock is gone.

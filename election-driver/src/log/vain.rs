@@ -1,20 +1,45 @@
-//! Wins that this process could not lead by. One happens when an answer is late. If they follow each
-//! other, nobody leads, and only an operator can mend that.
+//! Wins that this process could not lead by, and a free row that it could not take. One happens when an
+//! answer is late, or somebody else is faster. If they follow each other, nobody leads, and only an
+//! operator can mend that.
 
-use election_core::Epoch;
+use election_core::{Epoch, lease::Answer};
 use tracing::warn;
 
-/// The wins in a row that were given back without having been led.
+/// So many attempts in a row do not take a free row by chance.
+const UNTAKEN: u32 = 3;
+
+/// What was in vain so far.
 #[derive(Default)]
 pub(super) struct Vain {
     /// The last win that the database has reported, and the highest epoch known when it was asked for.
     won: Option<(Epoch, Epoch)>,
+    /// How many wins in a row were given back without having been led.
     times: u32,
+    /// How many attempts in a row have found the row free and left it so.
+    untaken: u32,
 }
 
 impl Vain {
     pub(super) fn won(&mut self, epoch: Epoch, seen: Epoch) {
         self.won = Some((epoch, seen));
+    }
+
+    /// An attempt was answered. Behind a promotion the row stays free for a while, and that is told
+    /// otherwise.
+    pub(super) fn attempted(&mut self, answer: &Answer) {
+        let row = match answer {
+            Answer::Seen(row) if row.holder.is_none() && !row.server.follows() => row,
+            _ => return self.untaken = 0,
+        };
+        self.untaken = self.untaken.saturating_add(1);
+        if self.untaken == UNTAKEN {
+            let epoch = row.epoch.get();
+            let cause = "a trigger or a rule on the leader's table keeps it from being written";
+            warn!(
+                event = "in_vain",
+                epoch, cause, "nobody leads, and this process cannot take the lease: {cause}"
+            );
+        }
     }
 
     /// This process leads.

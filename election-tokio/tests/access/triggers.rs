@@ -1,8 +1,8 @@
-//! Triggers of an administrator on the leader's table of MariaDB, where they hide from a client what
-//! its statement has written.
+//! Triggers of an administrator on the leader's table. On MariaDB they hide from a client what its
+//! statement has written; on PostgreSQL they can keep it from being written.
 
 use crate::support::{
-    On, OnMariaDb, assert_says, command, elector, registration_in, take_part, url_of,
+    On, OnMariaDb, OnPostgres, assert_says, command, elector, registration_in, take_part, url_of,
 };
 use election_driver::core::{Change, Loss, Namespace, lease::Candidacy};
 use election_testing::Server;
@@ -60,6 +60,26 @@ pub(crate) async fn one_that_changes_epochs_is_warned_of(server: &Server) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_says("run", &said, &["in_vain", "epoch 5 is not above 9", "trigger"]);
     assert_eq!(said.matches("in_vain").count(), 1, "{said}");
+}
+
+/// The row is free, and stays so.
+pub(crate) async fn one_that_drops_the_write_is_warned_of(server: &Server) {
+    OnPostgres::create_database(server, "unwritten");
+    let url = url_of(&server.url(), "unwritten");
+    OnPostgres::ensure_schema(&mut OnPostgres::store(&url)).await.unwrap();
+    let trigger = "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS \
+                   $$ BEGIN RETURN NULL; END $$; CREATE TRIGGER t BEFORE INSERT OR UPDATE \
+                   ON election_leader FOR EACH ROW EXECUTE FUNCTION nothing()";
+    OnPostgres::administer(server, "unwritten", trigger);
+    let output = command(&url, &["run", "--ttl", "2s", "--wait", "6s", "--", "true"]).await;
+    assert_eq!(output.status.code(), Some(124), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_says("run", &said, &["in_vain", "cannot take the lease", "a trigger or a rule"]);
+    assert_eq!(said.matches("in_vain").count(), 1, "{said}");
+    let output = command(&url, &["run", "--try", "--", "true"]).await;
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_says("run --try", &said, &["nobody leads", "a trigger or a rule"]);
 }
 
 pub(crate) async fn whoever_was_asked_is_named(server: &Server) {

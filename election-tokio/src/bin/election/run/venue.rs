@@ -228,6 +228,11 @@ impl Held {
                      place of --try",
                     promoted(left)
                 ),
+                None if status.reached && status.leader.is_none() => {
+                    "nobody leads, and the database has not taken the attempt to be elected; a trigger or \
+                     a rule on the leader's table may drop it"
+                        .to_owned()
+                }
                 None => "the database does not say who leads".to_owned(),
             }),
             (Self::ByCluster { .. }, _) => {
