@@ -257,3 +257,19 @@ fn signals_blocked_by_the_starter_end_elector_and_job() {
     candidate.send(Signal::TERM);
     assert_eq!(candidate.exit(), Some(128 + 15), "{}", candidate.messages());
 }
+
+/// At once are killed only those that nobody has told to end.
+#[test]
+fn who_outlives_the_told_job_has_the_rest_of_the_time() {
+    let world = World::new();
+    let job = "sh -c 'trap \"sleep 0.3; touch done; exit\" TERM; touch up; \
+               while :; do sleep 0.01; done' & trap 'exit 3' TERM; \
+               while [ ! -e up ]; do sleep 0.01; done; touch ready; while :; do sleep 0.01; done";
+    let mut run = world.election("run", &["--ttl", "60s", "--", "sh", "-c", job]);
+    run.current_dir(world.path());
+    let mut leader = world.start(run);
+    eventually("the job", || world.path().join("ready").exists().then_some(()));
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(3), "{}", leader.messages());
+    assert!(world.path().join("done").exists(), "it was killed at once");
+}
