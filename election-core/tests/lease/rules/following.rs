@@ -274,6 +274,8 @@ fn registrations_sweep_until_nothing_is_left_to_sweep() {
     let failed = [unswept(), Err(Failure::Ambiguous), listed(), listed()];
     assert_eq!(sweeps(&failed), [true, true, false, true, false]);
     assert_eq!(sweeps(&[Err(Failure::Fatal), listed()]), [true, false, false], "a missing right");
+    let done = [listed(), Err(Failure::Transient), listed()];
+    assert_eq!(sweeps(&done), [true, false, false, false], "nothing was left before it failed");
 }
 
 #[test]
