@@ -45,7 +45,6 @@ impl Quorum {
         self.timers.set(Timer::Announce, self.now.after(timing.down_after));
         let tenure = self.tenure_of(&lead)?;
         self.leadership = Leadership::Leading(lead);
-        self.forsaken = false;
         self.watch_the_preferred();
         self.published = Published::Own;
         self.forget_primary();

@@ -83,6 +83,7 @@ fn a_primary_of_kevy_elect_ends_no_boot_grace() {
     assert_eq!(hand.quorum.supported(), None);
     hand.offer(B, 6, offset(0));
     assert_eq!(hand.votes(), []);
+    assert!(hand.quorum.status(at(hand.now)).boots_until.is_some());
 }
 
 #[test]

@@ -365,16 +365,93 @@ fn leadership_is_handed_over_to_no_old_peer() {
     assert_eq!(hand.leads(), Some(6));
 }
 
+/// Which of these get a heartbeat.
+fn told<const N: usize>(hand: &mut Hand, peers: [Peer; N]) -> [bool; N] {
+    hand.sent.clear();
+    hand.run(400);
+    let told = |to: &Audience, peer| *to == Audience::All || *to == Audience::One(peer);
+    let sent = hand.heartbeats();
+    peers.map(|peer| sent.iter().any(|(to, _)| told(to, peer)))
+}
+
+/// Has led by this peer's vote, and hears nobody any more.
+fn deserted(me: Peer, voter: Peer, old: &[Peer], resigns: bool) -> Hand {
+    let mut hand = Hand::booted(3, me);
+    for _ in 0..3 {
+        if !old.contains(&voter) {
+            hand.hear(voter, replica(5));
+        }
+        old.iter().for_each(|peer| drop(beat(&mut hand, *peer, 5, Role::Replica)));
+        hand.run(200);
+    }
+    let stamp = (!old.contains(&voter)).then(|| hand.stamp(voter));
+    hand.message(voter, Message::Accept { epoch: epoch(6), stamp });
+    assert_eq!(hand.leads(), Some(6));
+    if resigns {
+        hand.input(Input::Resign);
+    }
+    while hand.leads().is_some() {
+        hand.run(100);
+    }
+    hand.input(Input::Stopped(epoch(6)));
+    hand.run(8_000);
+    hand
+}
+
+#[test]
+fn only_a_forsaken_primary_is_silent_and_only_to_old_peers() {
+    // Never heard, so not known to be old.
+    assert_eq!(told(&mut deserted(B, A, &[], false), [A, C]), [true, true]);
+    assert_eq!(told(&mut deserted(B, A, &[C], false), [A, C]), [true, false]);
+    assert_eq!(told(&mut deserted(A, B, &[B, C], false), [B, C]), [false, false]);
+    // One that has resigned stands again.
+    assert_eq!(told(&mut deserted(A, B, &[C], true), [B, C]), [true, true]);
+    // One that has never led has nobody to hold up.
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 5, Role::Replica);
+    hand.run(8_000);
+    assert_eq!(told(&mut hand, [B, C]), [true, true]);
+}
+
+#[test]
+fn a_forsaken_primary_that_supports_another_stays_silent() {
+    let mut hand = Hand::booted(5, A);
+    for _ in 0..3 {
+        hand.hear(B, replica(5));
+        hand.hear(C, replica(5));
+        beat(&mut hand, E, 5, Role::Replica);
+        hand.run(200);
+    }
+    hand.accept(B, 6);
+    hand.accept(C, 6);
+    assert_eq!(hand.leads(), Some(6));
+    while hand.leads().is_some() {
+        hand.run(100);
+    }
+    hand.input(Input::Stopped(epoch(6)));
+    hand.run(8_000);
+    hand.hear(D, replica(6));
+    hand.offer(D, 20, offset(0));
+    assert_eq!(hand.votes(), [(D, 20)]);
+    for _ in 0..8 {
+        assert_eq!(told(&mut hand, [D, E]), [true, false]);
+    }
+}
+
+#[test]
+fn a_forsaken_primary_leaves_though_it_tells_nobody() {
+    let mut hand = deserted(A, B, &[B, C], false);
+    hand.input(Input::Withdraw);
+    hand.sent.clear();
+    hand.run(500);
+    assert_eq!(hand.heartbeats(), []);
+    assert!(hand.quorum.is_finished(), "{:?}", hand.quorum);
+}
+
 #[test]
 fn a_forsaken_primary_is_silent_towards_old_peers() {
     // Old peers that heard it would wait for it to stand, though it hears nobody.
-    let told = |hand: &mut Hand| {
-        hand.sent.clear();
-        hand.run(400);
-        let told = |to: &Audience, peer| *to == Audience::All || *to == Audience::One(peer);
-        let sent = hand.heartbeats();
-        [B, C].map(|peer| sent.iter().any(|(to, _)| told(to, peer)))
-    };
+    let told = |hand: &mut Hand| told(hand, [B, C]);
     let forsaken = || {
         let mut hand = Hand::booted(3, A);
         for _ in 0..3 {

@@ -21,6 +21,8 @@ fn who_is_barred_by_its_own_ballot_keeps_nobody_from_voting() {
         hand.hear(C, replica(5));
         let waits = hand.quorum.status(at(hand.now)).hindrance == Some(Hindrance::ListDiffers(B));
         assert_eq!((!hand.offers().is_empty(), waits), (votes, !votes), "{availability:?}");
+        let status = hand.quorum.status(at(hand.now));
+        assert_eq!((status.odd.contains(C), status.odd.count()), (false, 1));
     }
 }
 

@@ -58,6 +58,9 @@ fn a_node_is_ready_when_it_could_vote_among_a_majority() {
     assert_eq!(unready(&hand), apart(1), "c does not hear it");
     let words = unready(&hand).unwrap().named(hand.quorum.config().members()).to_string();
     assert_eq!(words, "it and 1 of the 4 others hear each other, which is no majority");
+    let barred = Beat { availability: Ineligible, ..replica(5) };
+    alerts::other_list(&mut hand, E, barred);
+    assert_eq!(unready(&hand), apart(1), "e has another list");
     hand.hear(C, Beat { availability: Busy, ..replica(5) });
     assert_eq!(unready(&hand), None, "three of five");
     hand.slow_disk = true;
