@@ -6,9 +6,14 @@
 //! On MySQL, what a statement has written travels in the insert id of the OK packet. A trigger on the
 //! table that runs statements of its own empties that id. Then the row is read: nobody else can have
 //! changed it in a way that matters, since this process holds it.
+//!
+//! On SQLite and PostgreSQL, a trigger or a rule can drop a write. So a leader's renewal that changes
+//! nothing, or a release, also reads the row: if it still stands as the statement demanded, the term is
+//! not over, and whoever set the trigger has to know.
 
 use super::{
     common::SWEPT,
+    dialect::Dialect,
     statements::{Call, Columns, RowError, Statements, bind, decode_row, query_value},
     value::Outcome,
 };
@@ -115,7 +120,12 @@ impl<'a> Exchange<'a> {
             (Stage::Act, Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. }) => {
                 self.attempted(outcome, *ttl)
             }
-            (Stage::Act, Query::Renew { ttl, .. }) => self.renewed(outcome, *ttl),
+            (Stage::Act, Query::Renew { ttl, leads, .. }) => self.renewed(outcome, *ttl, *leads),
+            (Stage::Act, Query::Resign { .. })
+                if outcome.affected == 0 && self.may_be_dropped() =>
+            {
+                Ok(self.look())
+            }
             (Stage::Act, Query::Resign { .. }) => Ok(Progress::Done(Answer::Released)),
             (Stage::Act, Query::Others) => {
                 Ok(Progress::Done(Answer::Others(outcome.row.is_some())))
@@ -147,24 +157,29 @@ impl<'a> Exchange<'a> {
             return Ok(Progress::Done(Answer::Won { epoch, remaining: ttl }));
         }
         self.untold = outcome.affected == 1;
-        self.stage = Stage::Read;
-        Ok(Progress::More)
+        Ok(self.look())
     }
 
     /// Where the dialect returns a row, the row tells; MySQL counts the row and says in the insert id
     /// whether a resignation was requested (1) or not (2).
-    fn renewed(&mut self, outcome: &Outcome, ttl: Duration) -> Result<Progress, RowError> {
+    fn renewed(
+        &mut self,
+        outcome: &Outcome,
+        ttl: Duration,
+        leads: bool,
+    ) -> Result<Progress, RowError> {
         if let Some(row) = &outcome.row {
             let columns = Columns(row);
             let (remaining, requested) = (columns.span(0)?, columns.integer(1)? == 1);
             return Ok(Progress::Done(Answer::Renewed { remaining, resign_requested: requested }));
         }
         Ok(match (outcome.affected, outcome.last_insert_id) {
+            // Whoever does not lead may be kept from it by what else the statement demands.
+            (0, _) if leads && self.may_be_dropped() => self.look(),
             (0, _) => Progress::Done(Answer::Gone),
             (_, 0) => {
                 self.untold = true;
-                self.stage = Stage::Read;
-                Progress::More
+                self.look()
             }
             (_, told) => {
                 Progress::Done(Answer::Renewed { remaining: ttl, resign_requested: told == 1 })
@@ -184,9 +199,18 @@ impl<'a> Exchange<'a> {
         Progress::Done(Answer::Seen(row))
     }
 
+    fn may_be_dropped(&self) -> bool {
+        self.statements.dialect != Dialect::MySql
+    }
+
+    fn look(&mut self) -> Progress {
+        self.stage = Stage::Read;
+        Progress::More
+    }
+
     fn read(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {
         if let Some(row) = &outcome.row {
-            return Ok(Progress::Done(self.written(decode_row(row)?)));
+            return self.written(decode_row(row)?).map(Progress::Done);
         }
         let takes = matches!(self.query, Query::Attempt { .. });
         if takes && self.statements.seed.is_some() && !self.seeded {
@@ -194,23 +218,29 @@ impl<'a> Exchange<'a> {
             self.stage = Stage::Seed;
             return Ok(Progress::More);
         }
-        Ok(Progress::Done(Answer::Seen(Row::vacant())))
+        self.written(Row::vacant()).map(Progress::Done)
     }
 
-    /// What the row says of the query's own statement, if nothing else does.
-    fn written(&self, row: Row) -> Answer {
+    /// What the row says of the query's own statement, if nothing else does. A statement that had to
+    /// change the row, as it stands, and changed none was kept from it.
+    fn written(&self, row: Row) -> Result<Answer, RowError> {
         let own =
             row.live_holder().is_some_and(|holder| holder.candidate == self.registration.candidate);
         let (epoch, remaining, resign_requested) = (row.epoch, row.remaining, row.resign_requested);
-        match self.query {
-            _ if !self.untold => Answer::Seen(row),
-            Query::Renew { epoch: renewed, .. } if own && epoch == *renewed => {
-                Answer::Renewed { remaining, resign_requested }
+        Ok(match self.query {
+            Query::Resign { epoch: left } if own && epoch == *left => {
+                return Err(RowError::Unwritten);
+            }
+            Query::Resign { .. } => Answer::Released,
+            Query::Renew { epoch: renewed, .. } if !own || epoch != *renewed => Answer::Gone,
+            Query::Renew { .. } if self.untold => Answer::Renewed { remaining, resign_requested },
+            Query::Renew { ordinal, .. } if row.renewals < *ordinal => {
+                return Err(RowError::Unwritten);
             }
             Query::Renew { .. } => Answer::Gone,
-            _ if own => Answer::Won { epoch, remaining },
+            _ if self.untold && own => Answer::Won { epoch, remaining },
             _ => Answer::Seen(row),
-        }
+        })
     }
 }
 
@@ -234,6 +264,16 @@ mod tests {
         Registration { namespace: Namespace::default(), candidate, label: None }
     }
 
+    /// The row with 14 s left and a request to resign.
+    fn row(holder: &str, epoch: i64, renewals: i64) -> Outcome {
+        let incarnation = Value::Text("00000000-0000-0000-0000-000000000000".into());
+        let holder = Value::Text(alloc::string::String::from(holder).into());
+        let numbers = [14_000, 15_000, renewals, 1, 0].map(Value::Integer);
+        let mut row = vec![Value::Integer(epoch), holder, incarnation, Value::Null];
+        row.extend(numbers);
+        Outcome { row: Some(row), ..Outcome::default() }
+    }
+
     /// What a query on MySQL yields whose statement changes the row behind a trigger, if the row then
     /// names this holder and epoch, with 14 s left and a request to resign.
     fn behind_a_trigger(query: &Query, holder: &str, epoch: i64) -> Answer {
@@ -242,12 +282,7 @@ mod tests {
         let mut exchange = statements.begin(&me, query);
         assert_eq!(exchange.advance(&UNTOLD).unwrap(), Progress::More);
         assert!(exchange.call().sql.starts_with("SELECT"), "{:?}", exchange.call());
-        let incarnation = Value::Text("00000000-0000-0000-0000-000000000000".into());
-        let holder = Value::Text(alloc::string::String::from(holder).into());
-        let numbers = [14_000, 15_000, 0, 1, 0].map(Value::Integer);
-        let mut row = vec![Value::Integer(epoch), holder, incarnation, Value::Null];
-        row.extend(numbers);
-        match exchange.advance(&Outcome { row: Some(row), ..Outcome::default() }).unwrap() {
+        match exchange.advance(&row(holder, epoch, 0)).unwrap() {
             Progress::Done(answer) => answer,
             Progress::More => panic!("the row says it"),
         }
@@ -266,5 +301,61 @@ mod tests {
         assert_eq!(behind_a_trigger(&renew, "me", 7), renewed);
         assert_eq!(behind_a_trigger(&renew, "me", 8), Answer::Gone);
         assert_eq!(behind_a_trigger(&renew, "another", 7), Answer::Gone);
+    }
+
+    /// What a query yields whose statement has changed no row, if the row then stands like this.
+    fn unchanged(
+        query: &Query,
+        holder: &str,
+        epoch: i64,
+        renewals: i64,
+    ) -> Result<Progress, RowError> {
+        let statements = Statements::new(Dialect::Sqlite, &Tables::default());
+        let me = me();
+        let mut exchange = statements.begin(&me, query);
+        assert_eq!(exchange.advance(&Outcome::default()).unwrap(), Progress::More);
+        exchange.advance(&row(holder, epoch, renewals))
+    }
+
+    #[test]
+    fn a_row_that_keeps_this_term_was_kept_from_being_written() {
+        let clock_step = Duration::ZERO;
+        let renew = Query::Renew { epoch: EPOCH, ordinal: 5, ttl: TTL, clock_step, leads: true };
+        let resign = Query::Resign { epoch: EPOCH };
+        let (gone, released) = (Progress::Done(Answer::Gone), Progress::Done(Answer::Released));
+        for (query, over) in [(&renew, gone), (&resign, released)] {
+            assert_eq!(unchanged(query, "me", 7, 4), Err(RowError::Unwritten), "{query:?}");
+            assert_eq!(unchanged(query, "me", 8, 4), Ok(over.clone()), "{query:?}");
+            assert_eq!(unchanged(query, "another", 7, 4), Ok(over), "{query:?}");
+        }
+        // Another process that bears this one's name and incarnation has renewed.
+        assert_eq!(unchanged(&renew, "me", 7, 5), Ok(Progress::Done(Answer::Gone)));
+    }
+
+    #[test]
+    fn a_write_that_nothing_drops_is_not_looked_at() {
+        let clock_step = Duration::ZERO;
+        let renew = |leads| Query::Renew { epoch: EPOCH, ordinal: 5, ttl: TTL, clock_step, leads };
+        let (gone, released) = (Progress::Done(Answer::Gone), Progress::Done(Answer::Released));
+        for (dialect, query, over) in [
+            (Dialect::MySql, renew(true), gone.clone()),
+            (Dialect::MySql, Query::Resign { epoch: EPOCH }, released),
+            (Dialect::Postgres, renew(false), gone),
+        ] {
+            let statements = Statements::new(dialect, &Tables::default());
+            let me = me();
+            let answer = statements.begin(&me, &query).advance(&Outcome::default()).unwrap();
+            assert_eq!(answer, over, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_row_holds_no_term() {
+        let statements = Statements::new(Dialect::Sqlite, &Tables::default());
+        let (me, resign) = (me(), Query::Resign { epoch: EPOCH });
+        let mut exchange = statements.begin(&me, &resign);
+        assert_eq!(exchange.advance(&Outcome::default()).unwrap(), Progress::More);
+        let answer = exchange.advance(&Outcome::default()).unwrap();
+        assert_eq!(answer, Progress::Done(Answer::Released));
     }
 }

@@ -22,7 +22,7 @@ use uuid::Uuid;
 /// The statements for one dialect and one set of tables.
 #[derive(Clone, Debug)]
 pub struct Statements {
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
     flavor: Option<Flavor>,
     pub(super) attempt: Rendered,
     pub(super) take_over: Rendered,
@@ -375,6 +375,13 @@ pub enum RowError {
          SET SESSION foreign_key_checks = 1 before the transaction begins"
     )]
     ForeignKeysOff,
+    /// A renewal or a release changed no row, although the row still names this process under this
+    /// epoch.
+    #[error(
+        "the statement changed nothing, although the row names this process under this epoch; a \
+         trigger or a rule on the leader's table keeps it from being written"
+    )]
+    Unwritten,
 }
 
 /// A candidate on the list.

@@ -48,6 +48,7 @@ async fn postgres() {
     patiently("policies", policies::rows_that_are_hidden_are_not_missing(&server)).await;
     patiently("pooled policies", policies::nor_are_they_behind_a_pooler(&server)).await;
     patiently("dropped writes", triggers::one_that_drops_the_write_is_warned_of(&server)).await;
+    patiently("kept rows", triggers::one_that_keeps_the_row_is_named(&server)).await;
     patiently("functions", functions::one_that_may_not_be_called_is_named(&server)).await;
     patiently("encoding", functions::a_character_that_the_database_lacks_is_named(&server)).await;
     patiently("full queue", functions::a_full_queue_of_notifications_is_named(&server)).await;

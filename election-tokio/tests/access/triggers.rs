@@ -82,6 +82,41 @@ pub(crate) async fn one_that_drops_the_write_is_warned_of(server: &Server) {
     assert_says("run --try", &said, &["nobody leads", "a trigger or a rule"]);
 }
 
+/// What a release or a renewal finds unchanged is no success and no other leader, and whoever reads the
+/// log learns what is in the way.
+pub(crate) async fn one_that_keeps_the_row_is_named(server: &Server) {
+    let keeps = "a trigger or a rule on the leader's table keeps it from being written";
+    for (at, body, expected) in [
+        ("released", "IF new.leader_id IS NULL THEN RETURN NULL; END IF", ["not_released", keeps]),
+        (
+            "renewed",
+            "IF new.renewals > old.renewals THEN RETURN NULL; END IF",
+            ["reason=expired", keeps],
+        ),
+        ("raised", "new.missing := 1", ["has no field", "a function that a trigger on"]),
+    ] {
+        OnPostgres::create_database(server, at);
+        let url = url_of(&server.url(), at);
+        OnPostgres::ensure_schema(&mut OnPostgres::store(&url)).await.unwrap();
+        let arguments = ["run", "--ttl", "2s", "--", "true"];
+        assert!(command(&url, &arguments).await.status.success(), "{at}");
+        let trigger = format!(
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body}; RETURN new; END \
+             $$; CREATE TRIGGER t BEFORE UPDATE ON election_leader FOR EACH ROW EXECUTE FUNCTION f()"
+        );
+        OnPostgres::administer(server, at, &trigger);
+        let job = if at == "renewed" { "600" } else { "0" };
+        let arguments =
+            ["run", "--ttl", "2s", "--wait", "4s", "--on-lost", "stop", "--", "sleep", job];
+        let said = command(&url, &arguments).await.stderr;
+        let said = String::from_utf8_lossy(&said);
+        assert_says(at, &said, &expected);
+        for wrong in ["event=released", "replaced", "lacks a column"] {
+            assert!(!said.contains(wrong), "{at}: {said}");
+        }
+    }
+}
+
 pub(crate) async fn whoever_was_asked_is_named(server: &Server) {
     OnMariaDb::create_database(server, "asked");
     let url = url_of(&server.url(), "asked");

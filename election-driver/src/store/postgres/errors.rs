@@ -5,6 +5,7 @@ use crate::{
     store::calls::{STRANGE, explained},
 };
 use election_core::lease::Failure;
+use sqlx::postgres::PgDatabaseError;
 
 /// No connection is left: the server's, the database's or this user's limit is reached.
 pub(super) const FULL: &str = "53300";
@@ -30,7 +31,9 @@ pub(super) const UNKNOWN: &str = "42704";
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     // A user who is let in has the right to connect; the login needs no other right.
     let connecting = otherwise == Failure::Transient;
-    let found = error.as_database_error().and_then(|error| known(&error.code()?));
+    let in_function = is_in_function(&error);
+    let found = error.as_database_error().filter(|_| !in_function);
+    let found = found.and_then(|error| known(&error.code()?));
     explained(error, otherwise, |code, message| {
         Some(match code {
             LOCKED => (Failure::Conflict, "another transaction holds the leader row or its table"),
@@ -120,6 +123,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "53200" => (Failure::Transient, "the server is out of memory"),
             "40003" => return None,
+            MISSING | NO_COLUMN | DENIED if in_function => (Failure::Fatal, TRIGGER),
             _ => return ours(code, message).or_else(|| class(code)),
         })
     })
@@ -132,6 +136,13 @@ fn known(code: &str) -> Option<StoreErrorCode> {
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
         _ => None,
     }
+}
+
+/// Whether a function has failed that somebody else wrote: elections call none.
+fn is_in_function(error: &sqlx::Error) -> bool {
+    let error = error.as_database_error().and_then(|error| error.try_downcast_ref());
+    let place = error.and_then(|error: &PgDatabaseError| error.r#where());
+    place.is_some_and(|place| place.contains(" function "))
 }
 
 /// Whether the server complains of what tells its history.
@@ -190,6 +201,9 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
 pub(super) const RIGHTS: &str = "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on the \
      election's tables; to take part, INSERT and UPDATE on election_leader and election_server, and \
      all of SELECT, INSERT, UPDATE and DELETE on election_candidate, too";
+
+const TRIGGER: &str = "a function that a trigger on the election's tables runs has failed; correct it, \
+                       or drop the trigger";
 
 const RACE: &str = "the statement lost a race and was undone; roll back the transaction that it was in, \
                     and try again in another";

@@ -149,10 +149,14 @@ fn plain(message: &str, is_value: bool) -> String {
         "a sequence" => "a list, whose entries begin with a line like [[member]]",
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
-        "u64" => "a whole number, not below 0",
+        "u64" => "a whole number from 0 to 9223372036854775807",
         other => other,
     };
-    let found = if found == "sequence" { "a list" } else { found };
+    let found = match found {
+        "sequence" => "a list",
+        "map" => "a table or a date",
+        found => found.trim_end_matches(" as i128"),
+    };
     format!("this is {found}; write {wanted}")
 }
 
@@ -283,6 +287,8 @@ mod tests {
                 "conflict_exit_code = 700",
                 "this is integer `700`; write a whole number from 0 to 255",
             ),
+            ("shards = 99999999999999999999", "integer `99999999999999999999`; write a whole"),
+            ("down_after = 2024-01-01", "this is a table or a date; write a time"),
             ("insecure = \"yes\"", "write true or false"),
             (
                 "on_lost = \"explode\"",
