@@ -11,6 +11,7 @@ mod pooler;
 pub mod process;
 mod program;
 mod proxy;
+pub mod router;
 mod servers;
 mod service;
 

@@ -14,13 +14,13 @@
 //! It ends with a table: for every fault how often it was inflicted, and how long after the end of a
 //! round somebody was seen to act.
 
-use crate::{
-    cluster::{DOWN_AFTER, Nodes, place_of},
-    router::{Router, moved},
-};
+use crate::cluster::{DOWN_AFTER, Nodes, place_of};
 use election_core::Random;
 use election_driver::conformance::certificates::Authority;
-use election_testing::process::{freeze, thaw, within};
+use election_testing::{
+    process::{freeze, thaw, within},
+    router::{Router, moved},
+};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -206,7 +206,7 @@ fn play(test: &str, count: usize) {
     let tls = env::var("QUORUM_TLS").map_or(seed % 2 == 1, |answer| answer == "yes");
     println!("QUORUM_SEED={seed}, {count} nodes, {lasts:?}, with certificates: {tls}");
     let router = Router::new(count);
-    let mut nodes = router.nodes();
+    let mut nodes = Nodes::on(&router);
     let authority = tls.then(Authority::new);
     let certified = |authority| (0..count).map(|node| nodes.certify(node, authority)).collect();
     let _folders: Vec<_> = authority.as_ref().map(certified).unwrap_or_default();

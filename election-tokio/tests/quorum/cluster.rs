@@ -6,7 +6,11 @@ use crate::{
     role,
     runtimes::{Process, RUNTIMES, again},
 };
-use election_testing::{free_port, process::eventually};
+use election_testing::{
+    free_port,
+    process::eventually,
+    router::{Router, address},
+};
 use std::{
     cell::{Ref, RefCell},
     io::Write as _,
@@ -47,6 +51,18 @@ struct Running {
 impl Nodes {
     pub(crate) fn new(count: usize) -> Self {
         Self::at((0..count).map(|_| format!("127.0.0.1:{}", free_port())).collect())
+    }
+
+    /// One on each host.
+    pub(crate) fn on(router: &Router) -> Self {
+        let hosts = 0..router.count();
+        let mut nodes =
+            Self::at(hosts.clone().map(|host| format!("{}:7400", address(host))).collect());
+        for host in hosts {
+            let words = router.within(host);
+            nodes.wrap(host, &words.each_ref().map(String::as_str));
+        }
+        nodes
     }
 
     pub(crate) fn at(addresses: Vec<String>) -> Self {

@@ -39,8 +39,6 @@ mod places;
 mod played;
 mod renewal;
 mod role;
-#[path = "../support/router.rs"]
-mod router;
 #[path = "../support/runtimes.rs"]
 mod runtimes;
 mod secured;

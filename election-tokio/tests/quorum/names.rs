@@ -2,11 +2,11 @@
 //!
 //! Each test has a `/etc` of its own as far as names go, where mounts are its own.
 
-use crate::{
-    cluster::Nodes,
+use crate::cluster::Nodes;
+use election_testing::{
+    free_port,
     router::{ip, moved},
 };
-use election_testing::free_port;
 use election_tokio::Cluster;
 use rustix::net::listen;
 use std::{

@@ -1,37 +1,13 @@
 //! Networks that fail between hosts: each node in a network namespace of its own.
 
-use crate::{
-    cluster::{DOWN_AFTER, Nodes, place_of},
-    router::{Router, address, moved},
+use crate::cluster::{DOWN_AFTER, Nodes, place_of};
+use election_testing::{
+    process::{eventually, within},
+    router::{Router, moved},
 };
-use election_testing::process::{eventually, within};
-
-impl Router {
-    /// A cluster of a node on each host.
-    pub(crate) fn nodes(&self) -> Nodes {
-        let hosts = 0..self.count();
-        let addresses = hosts.clone().map(|node| format!("{}:7400", address(node)));
-        let mut nodes = Nodes::at(addresses.collect());
-        for node in hosts {
-            let words = self.within(node);
-            nodes.wrap(node, &words.each_ref().map(String::as_str));
-        }
-        nodes
-    }
-
-    fn cut(&self, one: usize, other: usize) {
-        self.cut_way(one, other);
-        self.cut_way(other, one);
-    }
-
-    fn heal(&self, one: usize, other: usize) {
-        self.heal_way(one, other);
-        self.heal_way(other, one);
-    }
-}
 
 fn started(router: &Router) -> (Nodes, crate::checker::Tenure) {
-    let mut nodes = router.nodes();
+    let mut nodes = Nodes::on(router);
     (0..nodes.count()).for_each(|node| nodes.start(node));
     let leader = nodes.leader_after(0);
     nodes.all_follow(&leader);

@@ -1,0 +1,67 @@
+//! Opening the files that somebody has named. None of them may hold the command up for ever.
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::fs::FileTypeExt as _,
+    path::Path,
+};
+
+/// The longest text that is read whole, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// An error of the system, with the remedy.
+fn explained(error: io::Error) -> io::Error {
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => "correct the path, or put the file there",
+        io::ErrorKind::PermissionDenied => "permit it to the user of this process",
+        io::ErrorKind::IsADirectory => {
+            return io::Error::new(error.kind(), "it is a directory; name the file in it");
+        }
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{error}; {remedy}"))
+}
+
+/// Opens a file. It may also be a pipe that this process was given, as by `<(…)` in a shell; of one
+/// that has a name in a directory nobody knows whether it will ever have another end.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path).map_err(explained)?.file_type();
+    let is_given = ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|place| path.starts_with(place));
+    let refused = |what: &str| {
+        let why =
+            format!("it is {what} and no regular file; write it to a file, or correct the path");
+        io::Error::new(io::ErrorKind::InvalidInput, why)
+    };
+    match kind {
+        _ if kind.is_dir() => Err(explained(io::ErrorKind::IsADirectory.into())),
+        _ if kind.is_socket() => Err(refused("a socket")),
+        _ if kind.is_fifo() && !is_given => Err(refused("a pipe")),
+        _ if kind.is_file() => {
+            // What is put in its place meanwhile is not waited for either.
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            let opened = openat(CWD, path, flags, Mode::empty());
+            Ok(File::from(opened.map_err(io::Error::from).map_err(explained)?))
+        }
+        _ => File::open(path).map_err(explained),
+    }
+}
+
+/// Reads a file, or a pipe, that is no longer than one of this command's can be. `means` says which
+/// file is meant.
+pub(crate) fn whole(path: &Path, means: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
+        let why = format!("it has more than a mebibyte; name the file with {means}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
+/// A text in PEM.
+pub(crate) fn pem(path: &Path) -> io::Result<String> {
+    let text = String::from_utf8(whole(path, "the certificate or the key")?);
+    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in PEM"))
+}
