@@ -22,6 +22,10 @@ struct Place {
     programs: TempDir,
 }
 
+const STUBBORN: [&str; 5] = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
+/// What is said of a process that cannot be killed.
+const SURVIVES: &str = "leadership is not released but runs out";
+
 /// Runs a command as root, to its end.
 #[track_caller]
 fn as_root(arguments: &[&str]) {
@@ -64,16 +68,22 @@ impl Place {
 
     /// `election run` as a user without rights, with a job that begins by becoming root.
     fn candidate(&self, node: &str, options: &[&str], job: &[&str]) -> Candidate {
+        let as_root = self.program("as-root");
+        let becomes_root = [text(&as_root), "--reuid=0", "--regid=0", "--clear-groups", "--"];
+        self.user(node, options, &[&becomes_root, job].concat())
+    }
+
+    /// `election run` as a user without rights.
+    fn user(&self, node: &str, options: &[&str], job: &[&str]) -> Candidate {
         let mut words = Vec::new();
         if geteuid().is_root() {
             words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
         }
-        let (election, as_root) = (self.program("election"), self.program("as-root"));
-        let url = self.world.url();
+        let (election, url) = (self.program("election"), self.world.url());
         words.extend([text(&election), "run", "--store", &url, "--name", "default"]);
         words.extend(["--node", node]);
         words.extend(options);
-        words.extend(["--", text(&as_root), "--reuid=0", "--regid=0", "--clear-groups", "--"]);
+        words.push("--");
         words.extend(job);
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env(job::PLACE, self.world.path());
@@ -83,12 +93,20 @@ impl Place {
     /// A candidate whose job has become root, and the number of that.
     #[track_caller]
     fn stubborn_candidate(&self) -> (Candidate, i32) {
-        let file = self.world.path().join("pid");
-        let script = format!("echo $$ > {}; exec sleep 600", text(&file));
-        let options = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
-        let candidate = self.candidate("first", &options, &["sh", "-c", &script]);
-        let number = || fs::read_to_string(&file).ok()?.trim().parse().ok();
-        (candidate, eventually("the job", number))
+        let script = format!("echo $$ > {}; exec sleep 600", text(&self.pid_file()));
+        let candidate = self.candidate("first", &STUBBORN, &["sh", "-c", &script]);
+        (candidate, self.pid())
+    }
+
+    fn pid_file(&self) -> PathBuf {
+        self.world.path().join("pid")
+    }
+
+    /// Of the process that has written it.
+    #[track_caller]
+    fn pid(&self) -> i32 {
+        let number = || fs::read_to_string(self.pid_file()).ok()?.trim().parse().ok();
+        eventually("the job", number)
     }
 }
 
@@ -167,7 +185,7 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     let holder = row.holder.expect("the lease was released over a job that lives");
     assert_eq!(holder.candidate.id.as_str(), "first");
     first.says("cannot be told to end");
-    first.says("leadership is not released but runs out");
+    first.says(SURVIVES);
     gone("the job", pid);
 }
 
@@ -178,7 +196,7 @@ fn an_elector_with_an_unkillable_job_ends_when_told() {
     let (mut first, pid) = place.stubborn_candidate();
     let resign = place.world.output(&mut place.world.election("resign", &[]));
     assert!(resign.status.success(), "{resign:?}");
-    first.says("leadership is not released but runs out");
+    first.says(SURVIVES);
     assert!(first.is_running(), "it waits for as long as it is not told to end");
     let began = Instant::now();
     first.send(Signal::TERM);
@@ -187,6 +205,44 @@ fn an_elector_with_an_unkillable_job_ends_when_told() {
     as_root(&["kill", "-9", &pid.to_string()]);
     assert!(took < Duration::from_secs(3), "{took:?}");
     gone("the job", pid);
+}
+
+/// Nobody else stays to kill the rest, so one signal is not enough.
+#[test]
+fn an_elector_without_a_guard_leaves_when_told_twice() {
+    let place = Place::new();
+    let (mut first, pid) = place.stubborn_candidate();
+    as_root(&["kill", "-9", &first.guard().to_string()]);
+    first.send(Signal::TERM);
+    first.says(SURVIVES);
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(128 + 15), "{}", first.messages());
+    as_root(&["kill", "-9", &pid.to_string()]);
+    // Once of itself, and once when it left.
+    assert!(first.messages().matches(SURVIVES).count() > 1, "{}", first.messages());
+    gone("the job", pid);
+}
+
+/// Another job must not start beside it without a word.
+#[test]
+fn what_cannot_be_killed_after_the_jobs_end_is_named() {
+    let place = Place::new();
+    let becomes_root =
+        format!("{} --reuid=0 --regid=0 --clear-groups --", text(&place.program("as-root")));
+    let file = text(&place.pid_file()).to_owned();
+    let script = format!(
+        "{becomes_root} sh -c 'echo $$ > {file}; exec sleep 600' & \
+         while [ ! -s {file} ]; do sleep 0.01; done"
+    );
+    let mut first = place.user("first", &STUBBORN, &["sh", "-c", &script]);
+    let pid = place.pid();
+    assert_eq!(first.exit(), Some(0), "{}", first.messages());
+    let holder = place.world.row().holder;
+    as_root(&["kill", "-9", &pid.to_string()]);
+    assert_eq!(holder.expect("not released").candidate.id.as_str(), "first");
+    first.says("giving leadership up, but not releasing it");
+    first.says(SURVIVES);
+    gone("what the job left behind", pid);
 }
 
 #[test]
