@@ -37,8 +37,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The events of a job, in order. [`Gone`](Self::Gone) is the last.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The job runs.
-    Started,
     /// The job could not be started.
     Failed(String),
     /// Its main process has ended.
@@ -78,6 +76,11 @@ pub(super) struct Job {
     guarded: Guarded,
     /// The event to report after everything that the guard has reported.
     after_reports: Option<Event>,
+    started: bool,
+    /// What the job is to get as soon as it has started: before that, nobody is there to get it.
+    early: Vec<Signal>,
+    /// It is to end, by this signal.
+    stopped: Option<Signal>,
     /// The job's main process, until it is known to have ended.
     main: Option<MainProcess>,
     /// Children that this process had before it became this program, with their descendants.
@@ -142,6 +145,9 @@ impl Job {
             guard: Pid::from_child(&guard).as_raw_pid(),
             guarded: Guarded::Yes,
             after_reports: None,
+            started: false,
+            early: Vec::new(),
+            stopped: None,
             main: None,
             unrelated: unrelated.iter().map(Process::key).collect(),
             since: None,
@@ -158,9 +164,17 @@ impl Job {
         Ok(())
     }
 
-    /// Passes a signal on to the group of the job's main process, as a terminal would. Call it only
-    /// after the job has started: before that, the guard is not deaf to the signal.
-    pub(super) fn signal(&self, signal: Signal) {
+    /// Passes a signal on to the group of the job's main process, as a terminal would; once the job has
+    /// started, for before that the guard is not deaf to it.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        if self.started {
+            self.pass_on(signal);
+        } else {
+            self.early.push(signal);
+        }
+    }
+
+    fn pass_on(&self, signal: Signal) {
         if self.after_reports.is_some() || self.guarded == Guarded::No {
             return; // the guard is reaped, and what is left is killed
         }
@@ -181,7 +195,8 @@ impl Job {
 
     /// Tells every process of the job to end by this signal. Processes that outlive the main
     /// process then have until the deadline.
-    pub(super) fn stop(&self, signal: Signal) {
+    pub(super) fn stop(&mut self, signal: Signal) {
+        self.stopped = Some(signal);
         if self.after_reports.is_some() {
             return; // the guard is reaped, and what is left is killed
         }
@@ -193,7 +208,7 @@ impl Job {
                     event = "job_deaf",
                     "the job's processes cannot be listed ({error}); only the process group is told to end"
                 );
-                return self.signal(signal);
+                return self.pass_on(signal);
             }
         };
         if !deaf.is_empty() {
@@ -281,7 +296,10 @@ impl Job {
         Some(match report {
             Report::Started(pid) => {
                 self.main = Some(MainProcess::of(pid));
-                Event::Started
+                self.started = true;
+                std::mem::take(&mut self.early).into_iter().for_each(|signal| self.pass_on(signal));
+                self.stopped.into_iter().for_each(|signal| self.stop(signal));
+                return None;
             }
             Report::Failed(why) => Event::Failed(why),
             Report::Overdue => Event::Overdue,

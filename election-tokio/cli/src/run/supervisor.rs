@@ -57,9 +57,6 @@ pub(super) struct Supervisor<'a> {
     unguarded: bool,
     failed: Option<String>,
     status: Option<ExitStatus>,
-    started: bool,
-    /// Signals for a job that has not started yet.
-    early: Vec<Signal>,
     /// This process was told to end more than once, and not only within one burst.
     insisted: bool,
     /// When to say that a process is not gone yet.
@@ -90,8 +87,6 @@ impl<'a> Supervisor<'a> {
             unguarded: false,
             failed: None,
             status: None,
-            started: false,
-            early: Vec::new(),
             insisted: false,
             talk_at: None,
         }
@@ -154,10 +149,8 @@ impl<'a> Supervisor<'a> {
             if self.killed {
                 self.talk_in(Duration::ZERO); // nothing more can be done
             }
-        } else if self.started {
-            self.job.signal(signal);
         } else {
-            self.early.push(signal);
+            self.job.signal(signal);
         }
     }
 
@@ -172,12 +165,6 @@ impl<'a> Supervisor<'a> {
     /// `true` once nothing of the job is left.
     fn heard(&mut self, event: Event) -> bool {
         match event {
-            // The signal may have come before the job was there to get it.
-            Event::Started => {
-                self.started = true;
-                self.early.drain(..).for_each(|signal| self.job.signal(signal));
-                self.told.into_iter().for_each(|signal| self.job.stop(signal));
-            }
             Event::Failed(why) => self.failed = Some(format!("the job cannot be run: {why}")),
             Event::Overdue => {
                 self.overdue = true;

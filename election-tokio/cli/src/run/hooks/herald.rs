@@ -161,19 +161,12 @@ impl Herald {
     }
 
     fn happened(&mut self, change: Change) {
-        let leader = match change {
-            Change::Elected(tenure) => {
-                self.begins(&tenure.term);
-                Some(tenure.term)
-            }
-            Change::Lost { term, successor, .. } => {
-                self.run(Kind::Lose, Some(&term));
-                successor
-            }
-            Change::Followed { term, .. } => Some(term),
-            Change::Vacant => None,
-            Change::Alert(_) => return,
-        };
+        match &change {
+            Change::Elected(tenure) => self.begins(&tenure.term),
+            Change::Lost { term, .. } => self.run(Kind::Lose, Some(term)),
+            Change::Followed { .. } | Change::Vacant | Change::Alert(_) => {}
+        }
+        let Some(leader) = leader_after(change) else { return };
         if self.known != leader {
             self.run(Kind::Change, leader.as_ref());
             self.known = leader;
@@ -229,6 +222,17 @@ impl Herald {
     }
 }
 
+/// Who leads after a change; `None` if it is not about that.
+fn leader_after(change: Change) -> Option<Option<Term>> {
+    Some(match change {
+        Change::Elected(tenure) => Some(tenure.term),
+        Change::Lost { successor, .. } => successor,
+        Change::Followed { term, .. } => Some(term),
+        Change::Vacant => None,
+        Change::Alert(_) => return None,
+    })
+}
+
 /// Waits until leadership has ended, and returns the number of the event of its beginning.
 async fn ended(leads: Option<(u64, Lease)>) -> u64 {
     match leads {
@@ -237,5 +241,18 @@ async fn ended(leads: Option<(u64, Lease)>) -> u64 {
             number
         }
         None => pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use election_tokio::core::{Alert, NodeId};
+
+    #[test]
+    fn an_alert_says_nothing_of_who_leads() {
+        let node = NodeId::new("a").expect("a name");
+        assert_eq!(leader_after(Change::Alert(Alert::DuplicateId { node })), None);
+        assert_eq!(leader_after(Change::Vacant), Some(None));
     }
 }

@@ -60,8 +60,6 @@ struct Running {
     status: Option<ExitStatus>,
     /// Why it ends otherwise than by itself.
     why: Option<String>,
-    /// It was told to end.
-    stopping: bool,
 }
 
 impl Runner<'_> {
@@ -106,7 +104,6 @@ impl Runner<'_> {
                 self.void();
                 if let Some(running) = leading {
                     running.why = Some("stopped, since leadership is over".to_owned());
-                    running.stopping = true;
                     running.job.stop(Signal::TERM);
                 }
             }
@@ -167,8 +164,7 @@ impl Runner<'_> {
             Kind::Lose | Kind::Change => Timestamp::MAX,
         };
         let job = Job::start(spec, deadline)?;
-        let (status, why, stopping) = (None, None, false);
-        Ok(Running { kind: event.kind, job, output, status, why, stopping })
+        Ok(Running { kind: event.kind, job, output, status: None, why: None })
     }
 
     /// Waits until nothing of a hook is left.
@@ -207,11 +203,6 @@ impl Running {
     /// `true` once nothing of it is left.
     fn heard(&mut self, event: job::Event) -> bool {
         match event {
-            job::Event::Started => {
-                if self.stopping {
-                    self.job.stop(Signal::TERM);
-                }
-            }
             job::Event::Failed(why) => self.why = Some(why),
             job::Event::Overdue => {
                 self.why = Some("killed, since leadership was over".to_owned());
