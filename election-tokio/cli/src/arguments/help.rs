@@ -56,8 +56,9 @@ twice, fence by the epoch.";
 
 pub(super) const JOB: &str = "\
 The job: SIGTERM and SIGINT go to all processes that the job has started, other signals to its \
-first process and that one's process group. When the first process ends, the rest is killed, so \
-start daemons in the foreground. It reads what this process is given, but never a terminal, in whose \
+first process and that one's process group. When the first process ends by itself, the rest is killed, \
+so start daemons in the foreground; of a job that was told to end, the rest has until its grace is over. It \
+reads what this process is given, but never a terminal, in whose \
 place it finds nothing to read. Processes that others start for the job (docker run, systemd-run, \
 at) are not contained. If this process and its guard are killed at the same time (pkill -9), what the \
 job has started lives on, unless --isolate gives the job a PID namespace.";

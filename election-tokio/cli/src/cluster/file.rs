@@ -1,7 +1,7 @@
 //! The file that lists the members of a cluster, the same on all of them.
 
 use super::place::Spot;
-use super::proof::Certificates;
+use super::section::Certificates;
 use crate::{
     document::{Document, Time},
     exit::Failed,

@@ -19,6 +19,7 @@ mod part;
 mod place;
 mod proof;
 mod report;
+mod section;
 mod server;
 mod successor;
 mod warnings;

@@ -1,57 +1,19 @@
 //! The certificates that a cluster's file names, and those that it accepts.
 
-use super::file::{Contents, File};
+use super::{
+    file::{Contents, File},
+    section::Paths,
+};
 use crate::{document::Document, exit::Failed};
 use election_tokio::{
     ClusterBuilder,
     tls::{Credentials, CredentialsError, Fingerprint, Tls},
 };
-use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Mutex, PoisonError},
 };
 use toml::Spanned;
-
-/// The section `[tls]`. The paths are relative to the file.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a section [tls] with authority, certificate and key")]
-pub(super) struct Certificates {
-    #[serde(default, deserialize_with = "path")]
-    authority: Option<PathBuf>,
-    #[serde(default, deserialize_with = "path")]
-    certificate: Option<PathBuf>,
-    #[serde(default, deserialize_with = "path")]
-    key: Option<PathBuf>,
-}
-
-fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
-    const WHY: &str = "write one path in double quotes; several certificates stand one after the other \
-                       in one file";
-    PathBuf::deserialize(deserializer).map(Some).map_err(|_| D::Error::custom(WHY))
-}
-
-/// The files of a member's certificate.
-#[derive(Clone, Debug)]
-pub(crate) struct Paths {
-    pub(crate) authority: PathBuf,
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
-}
-
-impl Certificates {
-    fn paths(&self, beside: &Path) -> Result<Paths, (&'static str, &'static str)> {
-        let beside = beside.parent().unwrap_or(Path::new(""));
-        let path = |path: &Option<PathBuf>, key, example| {
-            path.as_ref().map(|path| beside.join(path)).ok_or((key, example))
-        };
-        Ok(Paths {
-            authority: path(&self.authority, "authority", "\"authority.pem\"")?,
-            certificate: path(&self.certificate, "certificate", "\"certificate.pem\"")?,
-            key: path(&self.key, "key", "\"key.pem\"")?,
-        })
-    }
-}
 
 /// Tells what is hardly meant and was not told at the start or since.
 fn warn_anew(told: &Mutex<Vec<String>>, warnings: Vec<String>) {

@@ -1,7 +1,7 @@
 //! Questions that the exit code answers.
 
 use super::{
-    inspect::parsed,
+    control::parsed,
     members::{IDS, Members, NAME, refused},
     server::apply_schema,
     world::World,

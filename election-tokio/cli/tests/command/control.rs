@@ -1,7 +1,6 @@
 //! Asking a running member of a cluster, and giving it orders.
 
 use super::{
-    inspect::parsed,
     members::{DOWN_AFTER, IDS, Members, NAME, leads, refused},
     process::{alive, eventually, freeze, thaw},
 };
@@ -19,6 +18,13 @@ use std::{
 pub(crate) fn text(output: &Output) -> String {
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+#[track_caller]
+pub(crate) fn parsed(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! The commands that look at an election, and their and `run`'s JSON.
 
 use super::{
-    control::text,
+    control::{parsed, text},
     process::eventually,
     world::{self, World, block_on},
 };
@@ -26,13 +26,6 @@ fn lines(world: &World, command: &mut Command) -> Vec<Value> {
     let output = world.output(command);
     assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
     parsed(&String::from_utf8(output.stdout).expect("UTF-8"))
-}
-
-#[track_caller]
-pub(crate) fn parsed(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
-        .collect()
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! A timer fires on many machines, and one of them runs the job.
 
 use super::{
-    inspect::parsed,
+    control::parsed,
     process::eventually,
     world::{Candidate, World, block_on},
 };

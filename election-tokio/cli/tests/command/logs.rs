@@ -1,7 +1,7 @@
 //! The output on standard error, for people and for machines.
 
 use super::{
-    inspect::parsed,
+    control::parsed,
     process::eventually,
     world::{Candidate, World},
 };

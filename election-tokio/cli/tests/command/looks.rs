@@ -181,7 +181,7 @@ fn all_elections_of_a_database_are_listed_with_their_leaders() {
         };
         let schema = world.output(&mut world.bare(&["schema", "--apply", "--store", &url]));
         assert!(schema.status.success(), "{url}: {schema:?}");
-        assert_eq!(super::inspect::parsed(&list(&["--json"])), [] as [serde_json::Value; 0]);
+        assert_eq!(super::control::parsed(&list(&["--json"])), [] as [serde_json::Value; 0]);
         let hold = |name: &str, options: &[&str]| {
             let options = [&["--node", "me", "--ttl", "60s"], options].concat();
             let mut command = world.on(&url, "hold", &options);
@@ -190,7 +190,7 @@ fn all_elections_of_a_database_are_listed_with_their_leaders() {
         };
         let leads = |count: usize| {
             eventually("the leaders", || {
-                let led = super::inspect::parsed(&list(&["--json"]));
+                let led = super::control::parsed(&list(&["--json"]));
                 (led.iter().filter(|it| it["leader"] == "me").count() == count).then_some(())
             });
         };
@@ -201,7 +201,7 @@ fn all_elections_of_a_database_are_listed_with_their_leaders() {
         over.exit();
         let _leaders = [hold("led", &label), hold("Led", &[])];
         leads(2);
-        let rows = super::inspect::parsed(&list(&["--json"]));
+        let rows = super::control::parsed(&list(&["--json"]));
         let names: Vec<_> = rows.iter().map(|row| row["name"].as_str().expect("a name")).collect();
         assert_eq!(names, ["Led", "led", "over"], "{url}");
         assert_eq!((&rows[1]["label"], &rows[1]["ttl_ms"]), (&label[1].into(), &60_000.into()));

@@ -1,7 +1,7 @@
 //! Observers that outlive whom they ask.
 
 use super::{
-    inspect::parsed,
+    control::parsed,
     members::{IDS, Members, refused},
     process::eventually,
     world::{Candidate, World},

@@ -1,6 +1,6 @@
 //! What `resign` says and exits with, and what `status` shows of a request that is pending.
 
-use super::{inspect::parsed, process::eventually, server::apply_schema, world::World};
+use super::{control::parsed, process::eventually, server::apply_schema, world::World};
 use election_testing::{Kind, Server};
 use rustix::process::Signal;
 use serde_json::Value;
