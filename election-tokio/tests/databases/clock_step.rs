@@ -2,7 +2,8 @@
 //! forward does the same to it.
 
 use crate::database::{Backend, LONG, SHORT, Tx, until};
-use election_driver::{Election, Fenced, Handle, Runtime as _, conformance::tasks::spawn};
+use election_driver::{Fenced, conformance::tasks::spawn};
+use election_tokio::{Election, Handle, Tokio};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -12,7 +13,7 @@ fn election<B: Backend>(
     node: &str,
     ttl: Duration,
     step: Duration,
-) -> Election<B::Runtime, B::Store> {
+) -> Election<B::Store> {
     let election = Election::builder("test").node(node).ttl(ttl).clock_step(step);
     election.store(database.store()).build().unwrap()
 }
@@ -28,11 +29,11 @@ async fn renewals<B: Backend>(database: &B, more: u64) {
     let renewals = async || database.row().await.unwrap().renewals;
     let before = renewals().await;
     while renewals().await < before + more {
-        B::Runtime::default().sleep(SHORT / 10).await;
+        tokio::time::sleep(SHORT / 10).await;
     }
 }
 
-async fn follows<B: Backend>(handle: &Handle<B::Runtime>) {
+async fn follows<B: Backend>(handle: &Handle) {
     let led =
         |status: &election_driver::Status| status.leader.as_ref().is_some_and(|leader| !leader.own);
     assert!(!until(handle, led).await.closed);
@@ -73,7 +74,7 @@ where
 async fn who_is_silent_is_taken_over_from_long_before_its_row_ends<B: Backend>(database: B) {
     for step in [HOUR, B::CLOCK_STEP] {
         let (doomed, driver) = election(&database, "doomed", SHORT, HOUR).into_parts();
-        let driver = spawn::<B::Runtime, _>(driver);
+        let driver = spawn::<Tokio, _>(driver);
         let first = doomed.elected().await.unwrap().epoch();
         let heir = election(&database, "heir", SHORT, step).start();
         follows::<B>(&heir).await;

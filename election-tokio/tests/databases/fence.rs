@@ -2,29 +2,24 @@
 
 use crate::database::{Backend, LONG, SHORT, Tx, candidacy, until};
 use election_core::lease::Failure;
-use election_driver::{FenceError, Fenced, Handle, Lease, conformance::tasks::spawn};
+use election_driver::{FenceError, Fenced, conformance::tasks::spawn};
+use election_tokio::{Handle, Lease, Tokio};
 use futures_lite::future::zip;
 
-async fn led<B: Backend>(
-    database: &B,
-    ttl: std::time::Duration,
-) -> (Handle<B::Runtime>, Lease<B::Runtime>) {
+async fn led<B: Backend>(database: &B, ttl: std::time::Duration) -> (Handle, Lease) {
     let leader = database.deaf_elector("leader", ttl);
     let lease = leader.elected().await.unwrap();
     database.execute("CREATE TABLE IF NOT EXISTS work (epoch BIGINT NOT NULL)").await;
     (leader, lease)
 }
 
-async fn vacate<B: Backend>(database: &B, leader: Handle<B::Runtime>) {
+async fn vacate<B: Backend>(database: &B, leader: Handle) {
     leader.shutdown().await;
     let vacate = "UPDATE election_leader SET leader_id = NULL, incarnation = NULL";
     database.execute(vacate).await;
 }
 
-async fn write<B: Backend>(
-    transaction: &mut Tx<B>,
-    lease: &Lease<B::Runtime>,
-) -> Result<(), sqlx::Error> {
+async fn write<B: Backend>(transaction: &mut Tx<B>, lease: &Lease) -> Result<(), sqlx::Error> {
     B::run(transaction, &format!("INSERT INTO work VALUES ({})", lease.epoch())).await
 }
 
@@ -43,7 +38,7 @@ where
     Tx<B>: Fenced,
 {
     let (leader, driver) = database.election("leader", SHORT).into_parts();
-    let driver = spawn::<B::Runtime, _>(driver);
+    let driver = spawn::<Tokio, _>(driver);
     let lease = leader.elected().await.unwrap();
     database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let mut transaction = database.begin(B::ISOLATIONS[0]).await;
@@ -168,7 +163,7 @@ where
     Tx<B>: Fenced,
 {
     let (leader, driver) = database.election("leader", SHORT).into_parts();
-    let driver = spawn::<B::Runtime, _>(driver);
+    let driver = spawn::<Tokio, _>(driver);
     let lease = leader.elected().await.unwrap();
     database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let mut transaction = database.begin(B::ISOLATIONS[0]).await;

@@ -23,20 +23,19 @@ mod upgrades;
 /// What every runtime's suite has, on each of these databases.
 mod suite {
     use crate::{database, on::block_on};
-    use election_tokio::Tokio;
 
     mod postgres {
         use super::*;
-        election_driver::conformance_of_store!(database::OnPostgres<Tokio>, block_on);
+        election_driver::conformance_of_store!(database::OnPostgres, block_on);
     }
 
     mod mariadb {
         use super::*;
-        election_driver::conformance_of_store!(database::OnMariaDb<Tokio>, block_on);
+        election_driver::conformance_of_store!(database::OnMariaDb, block_on);
     }
 
     mod cluster {
         use super::*;
-        election_driver::conformance_of_store!(database::OnCluster<Tokio>, block_on);
+        election_driver::conformance_of_store!(database::OnCluster, block_on);
     }
 }

@@ -5,7 +5,8 @@
 
 use crate::database::{Backend, LONG, SHORT, candidacy, until};
 use election_core::Loss;
-use election_driver::{Election, Status};
+use election_driver::Status;
+use election_tokio::Election;
 
 async fn a_resignation_wakes_the_followers<B: Backend>(database: B) {
     let leader = database.elector("a", LONG);
@@ -24,7 +25,7 @@ async fn a_request_to_resign_is_heard_at_once<B: Backend>(database: B) {
 }
 
 async fn a_win_call_by_call_is_heard_at_once<B: Backend>(database: B) {
-    let election = Election::<B::Runtime>::builder("test").node("watcher").ttl(LONG).observer();
+    let election = Election::builder("test").node("watcher").ttl(LONG).observer();
     let observer = election.store(database.store()).build().unwrap().start();
     let mut store = database.sql();
     for number in 1..=2 {

@@ -4,6 +4,7 @@ use crate::database::{Backend, LONG, candidacy};
 use async_lock::Barrier;
 use election_core::lease::{Candidacy, ConfigError, Failure::Conflict, Row};
 use election_driver::conformance::tasks::{join_all, spawn};
+use election_tokio::Tokio;
 use std::{sync::Arc, time::Duration};
 
 const TENTH: Duration = Duration::from_millis(100);
@@ -127,7 +128,7 @@ async fn sixteen_contenders_in_fifty_rounds<B: Backend>(database: B) {
             told
         }
     };
-    let contenders = (0..CONTENDERS).map(|number| spawn::<B::Runtime, _>(contend(number)));
+    let contenders = (0..CONTENDERS).map(|number| spawn::<Tokio, _>(contend(number)));
     let all = join_all(contenders.collect()).await;
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "one leader a round");
     assert!(all[0].windows(2).all(|pair| pair[0].0 < pair[1].0), "{:?}", all[0]);

@@ -2,30 +2,28 @@
 
 use crate::{
     database::{OnCluster, OnMariaDb, OnPostgres, OnSqlite},
-    on::run,
+    on::{OnNothing, run},
 };
-use election_driver::conformance::OnNothing;
-use election_tokio::Tokio;
 use std::future::Future;
 
 /// The check starts its servers itself.
-pub(crate) fn by_itself<F: Future<Output = ()>>(check: impl FnOnce(OnNothing<Tokio>) -> F) {
+pub(crate) fn by_itself<F: Future<Output = ()>>(check: impl FnOnce(OnNothing) -> F) {
     run(check);
 }
 
-pub(crate) fn sqlite<F: Future<Output = ()>>(check: impl FnOnce(OnSqlite<Tokio>) -> F) {
+pub(crate) fn sqlite<F: Future<Output = ()>>(check: impl FnOnce(OnSqlite) -> F) {
     run(check);
 }
 
-pub(crate) fn postgres<F: Future<Output = ()>>(check: impl FnOnce(OnPostgres<Tokio>) -> F) {
+pub(crate) fn postgres<F: Future<Output = ()>>(check: impl FnOnce(OnPostgres) -> F) {
     run(check);
 }
 
-pub(crate) fn mariadb<F: Future<Output = ()>>(check: impl FnOnce(OnMariaDb<Tokio>) -> F) {
+pub(crate) fn mariadb<F: Future<Output = ()>>(check: impl FnOnce(OnMariaDb) -> F) {
     run(check);
 }
 
 /// PostgreSQL with the statements for CockroachDB and YugabyteDB.
-pub(crate) fn cluster<F: Future<Output = ()>>(check: impl FnOnce(OnCluster<Tokio>) -> F) {
+pub(crate) fn cluster<F: Future<Output = ()>>(check: impl FnOnce(OnCluster) -> F) {
     run(check);
 }

@@ -16,10 +16,11 @@ use election_core::{
     sql::Statements,
 };
 use election_driver::{
-    Election, Runtime, Store, StoreError,
+    Store, StoreError,
     conformance::tasks::{join_all, spawn},
     now,
 };
+use election_tokio::{Election, Tokio};
 use futures_lite::future::poll_once;
 use std::{
     pin::pin,
@@ -72,7 +73,7 @@ async fn a_cold_start_neither_deadlocks_nor_waits_a_lease<B: Backend>(database: 
         let barrier = Arc::new(Barrier::new(16));
         let starting = (0..16).map(|number| {
             let (database, barrier) = (database.clone(), barrier.clone());
-            spawn::<B::Runtime, _>(async move {
+            spawn::<Tokio, _>(async move {
                 let me = candidacy(number + 1, LONG);
                 barrier.wait().await;
                 let began = now();
@@ -177,7 +178,7 @@ async fn one_failed_renewal_does_not_cost_the_lease<B: Backend>(database: B) {
     let failed = Arc::new(AtomicBool::new(false));
     let store = Stumbling(database.store(), failed.clone());
     // Long enough for a server that is slow to answer on a busy machine.
-    let builder = Election::<B::Runtime>::builder("test").node("a").ttl(SHORT * 3).store(store);
+    let builder = Election::builder("test").node("a").ttl(SHORT * 3).store(store);
     let leader = builder.build().unwrap().start();
     let mut changes = leader.changes();
     let lease = leader.elected().await.unwrap();
@@ -198,12 +199,10 @@ async fn one_failed_renewal_does_not_cost_the_lease<B: Backend>(database: B) {
 
 /// A transaction that has read before somebody else wrote cannot begin to write: SQLite says so at
 /// once, whatever its busy timeout, and the remedy is another way to begin.
-async fn a_deferred_transaction_on_sqlite_is_refused_at_once<R: Runtime + Default>(
-    database: OnSqlite<R>,
-) {
+async fn a_deferred_transaction_on_sqlite_is_refused_at_once(database: OnSqlite) {
     let me = candidacy(1, LONG);
     let mut deferred = database.begin("BEGIN").await;
-    OnSqlite::<R>::number(&mut deferred, "SELECT count(*) FROM election_leader").await.unwrap();
+    OnSqlite::number(&mut deferred, "SELECT count(*) FROM election_leader").await.unwrap();
     database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let error = database.elect_in(&mut deferred, &me).await.unwrap_err();
     assert_eq!(error.kind, Failure::Conflict, "{error}");

@@ -12,13 +12,14 @@ use election_core::{
     sql::{Dialect, Schema, Tables},
 };
 use election_driver::{
-    Election, Handle, Runtime, Store, StoreError,
+    Store, StoreError,
     conformance::{
         inside::Client,
         tasks::{join_all, spawn},
     },
     now,
 };
+use election_tokio::{Election, Handle, Tokio};
 use std::{sync::Arc, time::Duration};
 
 fn recorded<B: Backend>() -> Recorded {
@@ -44,22 +45,22 @@ async fn make_the_old_tables<B: Backend>(database: &B) {
     }
 }
 
-fn old_election<B: Backend>(database: &B, node: &str) -> Election<B::Runtime, OldStore<B>> {
+fn old_election<B: Backend>(database: &B, node: &str) -> Election<OldStore<B>> {
     election(OldStore::new(database), node, SHORT)
 }
 
-fn election<R: Runtime + Default, S: Store>(store: S, node: &str, ttl: Duration) -> Election<R, S> {
+fn election<S: Store>(store: S, node: &str, ttl: Duration) -> Election<S> {
     Election::builder("test").node(node).ttl(ttl).store(store).build().unwrap()
 }
 
 /// The next leader, by whose account the one before has stopped.
-async fn succeeds<B: Backend>(heir: &Handle<B::Runtime>, before: &Handle<B::Runtime>) -> Epoch {
+async fn succeeds<B: Backend>(heir: &Handle, before: &Handle) -> Epoch {
     let epoch = heir.elected().await.unwrap().epoch();
     assert!(!before.is_leader(), "two lead");
     epoch
 }
 
-async fn follows<B: Backend>(handle: &Handle<B::Runtime>, epoch: Epoch) {
+async fn follows<B: Backend>(handle: &Handle, epoch: Epoch) {
     let led = until(handle, |status| {
         status.leader.as_ref().is_some_and(|leader| !leader.own && leader.term.epoch == epoch)
     });
@@ -70,7 +71,7 @@ async fn follows<B: Backend>(handle: &Handle<B::Runtime>, epoch: Epoch) {
 async fn an_old_program_and_this_one_relieve_each_other<B: Backend>(database: B) {
     make_the_old_tables(&database).await;
     let (doomed, driver) = old_election(&database, "doomed").into_parts();
-    let driver = spawn::<B::Runtime, _>(driver);
+    let driver = spawn::<Tokio, _>(driver);
     let first = doomed.elected().await.unwrap().epoch();
 
     database.sql().ensure_schema().await.unwrap();
@@ -119,10 +120,10 @@ async fn a_crash_amid_an_upgrade_costs_one_lease<B: Backend>(database: B) {
 
 async fn dies_before<B: Backend, S: Store, T: Store>(database: &B, first: S, second: T) {
     let ttl = 2 * SHORT;
-    let (doomed, driver) = election::<B::Runtime, _>(first, "doomed", ttl).into_parts();
-    let driver = spawn::<B::Runtime, _>(driver);
+    let (doomed, driver) = election(first, "doomed", ttl).into_parts();
+    let driver = spawn::<Tokio, _>(driver);
     let epoch = doomed.elected().await.unwrap().epoch();
-    let heir = election::<B::Runtime, _>(second, "heir", ttl).start();
+    let heir = election(second, "heir", ttl).start();
     follows::<B>(&heir, epoch).await;
     driver.abort();
     let ends = now() + database.row().await.unwrap().remaining;
@@ -144,11 +145,11 @@ async fn old_and_new_contend_for_every_term<B: Backend>(database: B) {
         let start = Arc::new(Barrier::new(2 * CONTENDERS as usize));
         let old = (0..CONTENDERS).map(|n| {
             let (store, start) = (OldStore::new(&database), start.clone());
-            spawn::<B::Runtime, _>(contend(store, 2 * n, start))
+            spawn::<Tokio, _>(contend(store, 2 * n, start))
         });
         let new = (0..CONTENDERS).map(|n| {
             let (store, start) = (database.store(), start.clone());
-            spawn::<B::Runtime, _>(contend(store, 2 * n + 1, start))
+            spawn::<Tokio, _>(contend(store, 2 * n + 1, start))
         });
         let told = join_all(old.chain(new).collect()).await;
         let won: Vec<_> =
@@ -257,7 +258,7 @@ async fn a_making_that_stopped_halfway_is_finished<B: Backend>(database: B) {
         database.kill(transaction).await;
         let makers = (0..2).map(|_| {
             let mut store = database.sql();
-            spawn::<B::Runtime, _>(async move { store.ensure_schema().await })
+            spawn::<Tokio, _>(async move { store.ensure_schema().await })
         });
         for made in join_all(makers.collect()).await {
             let made = made.unwrap_or_else(|error| panic!("after {done} statements: {error}"));

@@ -9,7 +9,6 @@ use crate::{
 };
 use election_driver::conformance::Fixture as _;
 use election_testing::process::eventually;
-use election_tokio::Tokio;
 use std::{
     cell::{RefCell, RefMut},
     path::PathBuf,
@@ -123,15 +122,15 @@ async fn hands_over<B: Backend>(database: B) {
 
 #[tokio::test]
 async fn on_sqlite() {
-    hands_over(<OnSqlite<Tokio>>::start().await).await;
+    hands_over(OnSqlite::start().await).await;
 }
 
 #[tokio::test]
 async fn on_postgres() {
-    hands_over(<OnPostgres<Tokio>>::start().await).await;
+    hands_over(OnPostgres::start().await).await;
 }
 
 #[tokio::test]
 async fn on_mariadb() {
-    hands_over(<OnMariaDb<Tokio>>::start().await).await;
+    hands_over(OnMariaDb::start().await).await;
 }

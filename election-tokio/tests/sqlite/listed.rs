@@ -1,11 +1,13 @@
 //! The list of candidates informs observers: whatever is wrong with it, the lease goes on.
 
+use crate::places::InFile;
 use async_lock::Semaphore;
 use election_driver::{
-    Election, Notifications, Pause, SqliteStore, Store, StoreError,
+    Notifications, Pause, SqliteStore, Store, StoreError,
     conformance::sqlite::*,
     core::lease::{Answer, Failure, Query, Registration},
 };
+use election_tokio::Election;
 use std::sync::Arc;
 
 /// Answers no first attempt, a second only on request, and never lets the candidate be listed.
@@ -45,7 +47,7 @@ impl Store for Unlisted {
 }
 
 /// A process that waits for the database must not take it for one that refuses.
-async fn what_is_said_of_the_list_is_not_said_of_the_lease<R: Runtime + Default>(place: InFile<R>) {
+async fn what_is_said_of_the_list_is_not_said_of_the_lease(place: InFile) {
     let (asked, answered) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let store = Unlisted {
         store: place.store(),
@@ -53,7 +55,7 @@ async fn what_is_said_of_the_list_is_not_said_of_the_lease<R: Runtime + Default>
         asked: asked.clone(),
         answered: answered.clone(),
     };
-    let election = Election::<R>::builder("test").node("a").ttl(LONG).store(store).build();
+    let election = Election::builder("test").node("a").ttl(LONG).store(store).build();
     let elector = election.unwrap().start();
     let _second = asked.acquire().await;
     // The attempt before it and the registration have both failed by now.

@@ -1,10 +1,12 @@
 //! Another process writes for too long; and the file goes away under the elector.
 
+use crate::places::InFile;
 use election_core::lease::Candidacy;
 use election_driver::{
-    Election, Leader, Status, Store as _,
+    Leader, Status, Store as _,
     conformance::{sqlite::*, tasks::timeout},
 };
+use election_tokio::{Election, Tokio};
 use futures_lite::future::yield_now;
 use std::time::Duration;
 
@@ -31,16 +33,16 @@ async fn until<T>(condition: impl Fn() -> Option<T>) -> T {
 
 /// A contender that meets a lock has learnt that another process is alive: it neither backs off nor
 /// believes anything, and wins the lease with its next question.
-async fn contenders_wait_a_writer_out_and_win_soon_after<R: Runtime + Default>(_: InFile<R>) {
+async fn contenders_wait_a_writer_out_and_win_soon_after(_: InFile) {
     let ttl = Duration::from_secs(6);
-    let place = InFile::<R>::new().await;
+    let place = InFile::new().await;
     let mut writer = place.raw().await;
     execute(&mut writer, "BEGIN IMMEDIATE").await;
     let (line, other_line) = (Line::default(), Line::default());
-    let election = elector::<R, _>(line.to(place.store()), "a", ttl);
+    let election = elector::<Tokio, _>(line.to(place.store()), "a", ttl);
     let attempt = election.config().attempt_timeout();
     let a = election.start();
-    let b = elector::<R, _>(other_line.to(place.store()), "b", ttl).start();
+    let b = elector::<Tokio, _>(other_line.to(place.store()), "b", ttl).start();
     let text = complaint(&a, Failure::Conflict).await;
     assert!(text.contains("another process is writing"), "{text}");
     until(|| (conflicts(&line, is_attempt).len() >= 4).then_some(())).await;
@@ -76,11 +78,9 @@ async fn contenders_wait_a_writer_out_and_win_soon_after<R: Runtime + Default>(_
 }
 
 /// A leader that cannot renew because another process writes stops before its lease can pass on.
-async fn a_leader_that_a_writer_keeps_from_renewing_stops_in_time<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn a_leader_that_a_writer_keeps_from_renewing_stops_in_time(place: InFile) {
     let (line, journal) = (Line::default(), Journal::default());
-    let a = elector::<R, _>(line.to(place.store()), "a", SHORT).start();
+    let a = elector::<Tokio, _>(line.to(place.store()), "a", SHORT).start();
     let mut changes = a.changes();
     let a_works = lead(&a, &journal);
     let first = journal.until(|entries| entries.len() == 1).await[0].epoch;
@@ -114,11 +114,11 @@ async fn a_leader_that_a_writer_keeps_from_renewing_stops_in_time<R: Runtime + D
 
 /// One hung renewal does not cost the lease: the leader waits for a writer that holds its lock for
 /// less than the trust window.
-async fn a_short_writer_does_not_cost_the_lease<R: Runtime + Default>(_: InFile<R>) {
+async fn a_short_writer_does_not_cost_the_lease(_: InFile) {
     let ttl = Duration::from_secs(6);
-    let place = InFile::<R>::new().await;
+    let place = InFile::new().await;
     let line = Line::default();
-    let a = elector::<R, _>(line.to(place.store()), "a", ttl).start();
+    let a = elector::<Tokio, _>(line.to(place.store()), "a", ttl).start();
     let lease = a.elected().await.unwrap();
     let mut writer = place.raw().await;
     execute(&mut writer, "BEGIN IMMEDIATE").await;
@@ -133,7 +133,7 @@ async fn a_short_writer_does_not_cost_the_lease<R: Runtime + Default>(_: InFile<
     a.shutdown().await;
 }
 
-fn delete<R>(place: &InFile<R>) {
+fn delete(place: &InFile) {
     for suffix in ["", "-wal", "-shm"] {
         let mut name = place.file.clone().into_os_string();
         name.push(suffix);
@@ -143,9 +143,7 @@ fn delete<R>(place: &InFile<R>) {
 
 /// The file is deleted: the leader steps down and says what is missing. The file is created again:
 /// there is a leader again, under a higher epoch.
-async fn a_deleted_file_ends_leadership_until_it_is_made_again<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn a_deleted_file_ends_leadership_until_it_is_made_again(place: InFile) {
     let a = place.start("a", SHORT);
     let epoch = a.elected().await.unwrap().epoch();
     let mut changes = a.changes();
@@ -161,16 +159,16 @@ async fn a_deleted_file_ends_leadership_until_it_is_made_again<R: Runtime + Defa
 }
 
 /// Another database in its place: the leader's own row is not in it, so it does not lead there.
-async fn a_replaced_file_is_noticed<R: Runtime + Default>(_: InFile<R>) {
+async fn a_replaced_file_is_noticed(_: InFile) {
     // Without a write-ahead log, so that it is one file.
-    let (place, new) = (InFile::<R>::new().await, InFile::<R>::empty());
+    let (place, new) = (InFile::new().await, InFile::empty());
     execute(&mut new.raw().await, "CREATE TABLE application (x)").await;
     new.store().ensure_schema().await.unwrap();
     let a = place.start("a", SHORT);
     let epoch = a.elected().await.unwrap().epoch();
     let mut changes = a.changes();
     // SQLite refuses to write to a file that was moved away, but reads it without a word.
-    let observer = Election::<R>::builder("e").node("reader").ttl(SHORT).observer();
+    let observer = Election::builder("e").node("reader").ttl(SHORT).observer();
     let observer = observer.store(place.store()).build().unwrap().start();
     assert_eq!(followed(&observer).await, epoch);
     // The new file knows of a far higher epoch than the old one.
@@ -195,12 +193,10 @@ async fn a_replaced_file_is_noticed<R: Runtime + Default>(_: InFile<R>) {
 }
 
 /// The connection that `ensure_schema` has opened waits for five seconds; an elector's must not.
-async fn a_connection_from_before_the_elector_keeps_to_its_bounds<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn a_connection_from_before_the_elector_keeps_to_its_bounds(place: InFile) {
     let mut store = place.store();
     store.ensure_schema().await.unwrap();
-    let config = elector::<R, _>(place.store(), "a", SHORT).config().clone();
+    let config = elector::<Tokio, _>(place.store(), "a", SHORT).config().clone();
     store.prepare(&config);
     let mut writer = place.raw().await;
     execute(&mut writer, "BEGIN IMMEDIATE").await;
@@ -212,7 +208,7 @@ async fn a_connection_from_before_the_elector_keeps_to_its_bounds<R: Runtime + D
 }
 
 /// A node that leaves call by call wakes its followers as an elector does.
-async fn a_candidate_that_unregisters_is_followed_at_once<R: Runtime + Default>(place: InFile<R>) {
+async fn a_candidate_that_unregisters_is_followed_at_once(place: InFile) {
     let mut me = Candidacy::new(registration("a")).set_expire(LONG).unwrap();
     let mut store = place.store();
     let first = store.elect(&mut me).await.unwrap().epoch;
@@ -224,14 +220,14 @@ async fn a_candidate_that_unregisters_is_followed_at_once<R: Runtime + Default>(
 
 /// A connection has a thread, and nobody can cancel that while it waits for a lock.
 #[cfg(target_os = "linux")]
-async fn calls_that_are_given_up_leave_no_threads_behind<R: Runtime + Default>(place: InFile<R>) {
+async fn calls_that_are_given_up_leave_no_threads_behind(place: InFile) {
     let mut writer = place.raw().await;
     execute(&mut writer, "BEGIN IMMEDIATE").await;
     let mut store = place.store();
     let mut who = Candidacy::new(registration("a"));
     let mut most = 0;
     for _ in 0..30 {
-        let given_up = timeout::<R, _>(Duration::from_millis(20), store.elect(&mut who));
+        let given_up = timeout::<Tokio, _>(Duration::from_millis(20), store.elect(&mut who));
         assert!(given_up.await.is_none(), "the writer holds the lock");
         most = most.max(threads_of_sqlx());
     }

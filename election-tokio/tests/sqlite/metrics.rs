@@ -1,13 +1,13 @@
 //! What a recorder receives while elections run: every name, its labels and values, and above all
 //! that no process is left shown as leader when it is none.
 
+use crate::places::InFile;
 use crate::recorder::Records;
 use ::metrics::Unit;
 use election_core::lease::{Answer, Failure, Query, Registration};
 use election_driver::{
-    Cluster, Election, Handle, Network, Runtime, SqliteStore, Status, Store, StoreError,
+    SqliteStore, Status, Store, StoreError,
     conformance::{
-        InFile,
         sqlite::execute,
         tasks::{News, spawn},
     },
@@ -17,6 +17,7 @@ use election_driver::{
     },
 };
 use election_testing::free_port;
+use election_tokio::{Cluster, Election, Handle, Tokio};
 use std::{
     sync::{
         Arc,
@@ -43,18 +44,14 @@ fn unique(name: &str) -> String {
     format!("{name}-{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-fn election<R: Runtime + Default>(
-    place: &InFile<R>,
-    name: &str,
-    ttl: Duration,
-) -> Election<R, SqliteStore> {
-    Election::<R>::builder(name).node("n").ttl(ttl).store(place.store()).build().unwrap()
+fn election(place: &InFile, name: &str, ttl: Duration) -> Election<SqliteStore> {
+    Election::builder(name).node("n").ttl(ttl).store(place.store()).build().unwrap()
 }
 
 const SHORT: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(300);
 
-async fn renewed<R: Runtime>(handle: &Handle<R>) {
+async fn renewed(handle: &Handle) {
     let until = handle.lease().unwrap().until();
     let changed =
         |status: &Status| status.tenure.as_ref().is_none_or(|tenure| tenure.until > until);
@@ -62,7 +59,7 @@ async fn renewed<R: Runtime>(handle: &Handle<R>) {
 }
 
 /// From the first step to the last.
-async fn an_ordinary_life<R: Runtime + Default>(place: InFile<R>) {
+async fn an_ordinary_life(place: InFile) {
     let records = Records::installed();
     let name = &unique("ordinary");
     let handle = election(&place, name, SHORT).start();
@@ -95,7 +92,7 @@ async fn an_ordinary_life<R: Runtime + Default>(place: InFile<R>) {
 }
 
 /// As many questions are counted as were timed, and everything is described with its unit.
-async fn counts_and_times_agree<R: Runtime + Default>(place: InFile<R>) {
+async fn counts_and_times_agree(place: InFile) {
     let records = Records::installed();
     let name = &unique("agree");
     let handle = election(&place, name, SHORT).start();
@@ -124,13 +121,13 @@ async fn counts_and_times_agree<R: Runtime + Default>(place: InFile<R>) {
 }
 
 /// The term is taken away behind the leader's back, by a process that then goes on to lead.
-async fn a_leader_that_was_replaced_shows_at_once<R: Runtime + Default>(place: InFile<R>) {
+async fn a_leader_that_was_replaced_shows_at_once(place: InFile) {
     let records = Records::installed();
     let name = &unique("replaced");
     // Not woken by the file, it learns of it by its next renewal.
     let line = Arc::new(News::new(true));
     let store = Line { store: place.store(), up: line.clone() };
-    let handle = Election::<R>::builder(name).ttl(SHORT).store(store).build().unwrap().start();
+    let handle = Election::builder(name).ttl(SHORT).store(store).build().unwrap().start();
     let epoch = handle.elected().await.unwrap().epoch();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
     let usurp = format!(
@@ -151,11 +148,11 @@ async fn a_leader_that_was_replaced_shows_at_once<R: Runtime + Default>(place: I
 }
 
 /// A runtime that ends drops the elector midway, and nobody takes a step any more.
-async fn an_elector_that_was_dropped_leads_nothing<R: Runtime + Default>(place: InFile<R>) {
+async fn an_elector_that_was_dropped_leads_nothing(place: InFile) {
     let records = Records::installed();
     let name = &unique("dropped");
     let (handle, driver) = election(&place, name, LONG).into_parts();
-    let elector = spawn::<R, _>(driver);
+    let elector = spawn::<Tokio, _>(driver);
     handle.elected().await.unwrap();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
     elector.abort();
@@ -164,12 +161,12 @@ async fn an_elector_that_was_dropped_leads_nothing<R: Runtime + Default>(place: 
 }
 
 /// The lease runs out because the database does not answer.
-async fn a_database_that_does_not_answer<R: Runtime + Default>(place: InFile<R>) {
+async fn a_database_that_does_not_answer(place: InFile) {
     let records = Records::installed();
     let name = &unique("silent");
     let line = Arc::new(News::new(true));
     let store = Line { store: place.store(), up: line.clone() };
-    let handle = Election::<R>::builder(name).ttl(SHORT).store(store).build().unwrap().start();
+    let handle = Election::builder(name).ttl(SHORT).store(store).build().unwrap().start();
     handle.elected().await.unwrap();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
     line.change(|up| *up = false);
@@ -196,7 +193,7 @@ impl Store for Line {
 }
 
 /// Every kind of failure has its own outcome.
-async fn failures_are_told_apart<R: Runtime + Default>(_: InFile<R>) {
+async fn failures_are_told_apart(_: InFile) {
     let records = Records::installed();
     for (kind, outcome) in [
         (Failure::Transient, "transient"),
@@ -205,7 +202,7 @@ async fn failures_are_told_apart<R: Runtime + Default>(_: InFile<R>) {
         (Failure::Fatal, "fatal"),
     ] {
         let name = &unique(outcome);
-        let handle = Election::<R>::builder(name).store(Fails(kind)).build().unwrap().start();
+        let handle = Election::builder(name).store(Fails(kind)).build().unwrap().start();
         records.until(&attempts(name, "attempt", outcome), |value| value >= 1.0).await;
         assert_eq!(records.last(&gauge(MASTER_STATUS, name)), Some(0.0));
         handle.withdraw();
@@ -222,14 +219,14 @@ impl Store for Fails {
 
 /// Heartbeats are counted by the member that has sent them: of one that has left no more come, while
 /// those of the other go on.
-async fn heartbeats_are_counted_by_peer<R: Network + Default>(place: InFile<R>) {
+async fn heartbeats_are_counted_by_peer(place: InFile) {
     let records = Records::installed();
     let name = unique("heard");
     let addresses: Vec<_> = (0..3).map(|_| format!("127.0.0.1:{}", free_port())).collect();
     let mut members = Vec::new();
     for own in 1..=3 {
         // Names differ, so that what one has heard is not added to what another has.
-        let builder = Cluster::<R>::builder(format!("{name}-by-{own}")).node(format!("n{own}"));
+        let builder = Cluster::builder(format!("{name}-by-{own}")).node(format!("n{own}"));
         let builder = (1..)
             .zip(&addresses)
             .fold(builder, |builder, (nth, address)| builder.member(format!("n{nth}"), address));
@@ -253,11 +250,11 @@ async fn heartbeats_are_counted_by_peer<R: Network + Default>(place: InFile<R>) 
 }
 
 /// A pause that somebody has forgotten is seen by whoever looks at the metrics.
-async fn a_pause_of_failover_is_shown_until_it_is_over<R: Network + Default>(place: InFile<R>) {
+async fn a_pause_of_failover_is_shown_until_it_is_over(place: InFile) {
     let records = Records::installed();
     let address = format!("127.0.0.1:{}", free_port());
     let name = &unique("paused");
-    let builder = Cluster::<R>::builder(name).node("n1").member("n1", address).without_data();
+    let builder = Cluster::builder(name).node("n1").member("n1", address).without_data();
     let builder = builder.ballot(place.directory().join("ballot")).down_after(SHORT);
     let member = builder.build().unwrap().start().await.unwrap();
     member.handle().elected().await.unwrap();

@@ -1,21 +1,18 @@
 //! Names are data, end to end: they come out as they went in, byte for byte, and mean nothing.
 
+use crate::places::InFile;
 use election_core::InvalidName;
-use election_driver::{BuildError, Election, Handle, SqliteStore, conformance::sqlite::*};
+use election_driver::{BuildError, SqliteStore, conformance::sqlite::*};
+use election_tokio::{Election, Handle};
 use futures_lite::future::yield_now;
 use std::time::Duration;
 
-fn start<R: Runtime + Default>(
-    place: &InFile<R>,
-    name: &str,
-    node: &str,
-    label: &str,
-) -> Handle<R> {
-    let builder = Election::<R>::builder(name).node(node).label(label).ttl(LONG);
+fn start(place: &InFile, name: &str, node: &str, label: &str) -> Handle {
+    let builder = Election::builder(name).node(node).label(label).ttl(LONG);
     builder.store(place.store()).build().unwrap().start()
 }
 
-async fn odd_names_come_back_as_they_went_in<R: Runtime + Default>(_: InFile<R>) {
+async fn odd_names_come_back_as_they_went_in(_: InFile) {
     let longest = "é".repeat(127) + "x";
     assert_eq!(longest.len(), 255);
     let odd = [
@@ -32,7 +29,7 @@ async fn odd_names_come_back_as_they_went_in<R: Runtime + Default>(_: InFile<R>)
         "1e5",
         longest.as_str(),
     ];
-    let place = InFile::<R>::new().await;
+    let place = InFile::new().await;
     for name in odd {
         let leader = start(&place, name, name, name);
         let epoch = leader.elected().await.unwrap().epoch();
@@ -69,9 +66,9 @@ async fn odd_names_come_back_as_they_went_in<R: Runtime + Default>(_: InFile<R>)
 }
 
 /// Nothing is folded, trimmed or normalised: every one of these is an election of its own.
-async fn names_that_look_alike_are_different_elections<R: Runtime + Default>(_: InFile<R>) {
+async fn names_that_look_alike_are_different_elections(_: InFile) {
     let alike = ["billing", "Billing", "billing ", " billing", "e\u{301}", "\u{e9}"];
-    let place = InFile::<R>::new().await;
+    let place = InFile::new().await;
     let mut leaders = Vec::new();
     for name in alike {
         let leader = start(&place, name, "node", "here");
@@ -85,9 +82,9 @@ async fn names_that_look_alike_are_different_elections<R: Runtime + Default>(_: 
 }
 
 /// Nodes that look alike cannot renew or resign for each other, even in one life.
-async fn nodes_that_look_alike_are_different_candidates<R: Runtime + Default>(_: InFile<R>) {
+async fn nodes_that_look_alike_are_different_candidates(_: InFile) {
     use election_driver::Store as _;
-    let place = InFile::<R>::new().await;
+    let place = InFile::new().await;
     let mut store = place.store();
     let who = registration("node");
     let epoch = win(&mut store, &who, LONG).await;
@@ -102,11 +99,10 @@ async fn nodes_that_look_alike_are_different_candidates<R: Runtime + Default>(_:
     }
 }
 
-async fn names_that_no_database_could_keep_are_typed_errors<R: Runtime + Default>(_: InFile<R>) {
-    let place = InFile::<R>::empty();
+async fn names_that_no_database_could_keep_are_typed_errors(_: InFile) {
+    let place = InFile::empty();
     let build = |name: &str, node: &str, label: &str| {
-        let builder =
-            Election::<R>::builder(name).node(node).label(label).ttl(Duration::from_secs(15));
+        let builder = Election::builder(name).node(node).label(label).ttl(Duration::from_secs(15));
         builder.store(place.store()).build().map(|_| ())
     };
     let long = "x".repeat(300);
@@ -128,9 +124,9 @@ async fn names_that_no_database_could_keep_are_typed_errors<R: Runtime + Default
 }
 
 /// Another program has written them, or an older version of this one.
-async fn leaders_with_names_refused_today_are_replaced<R: Runtime + Default>(_: InFile<R>) {
+async fn leaders_with_names_refused_today_are_replaced(_: InFile) {
     use election_driver::Store as _;
-    let place = InFile::<R>::new().await;
+    let place = InFile::new().await;
     let mut store = place.store();
     let forged = "a\ne: b leads\u{1b}[2K";
     let mut other = registration("x");
@@ -153,8 +149,8 @@ async fn leaders_with_names_refused_today_are_replaced<R: Runtime + Default>(_: 
 }
 
 /// The file's name is data too.
-async fn odd_file_names_are_files_of_that_name<R: Runtime + Default>(_: InFile<R>) {
-    let place = InFile::<R>::empty();
+async fn odd_file_names_are_files_of_that_name(_: InFile) {
+    let place = InFile::empty();
     for name in ["a b.db", "what?mode=rw#x.db", "100%20.db", "o'brien.db", "🦀.db", "file:x.db"] {
         let file = place.directory().join(name);
         let mut store = SqliteStore::open(&file).unwrap();

@@ -1,5 +1,6 @@
 //! The list of candidates, and the cost of each query.
 
+use crate::places::InFile;
 use election_driver::{
     SqliteStore, Store as _,
     conformance::sqlite::*,
@@ -21,7 +22,7 @@ async fn names(store: &mut SqliteStore, who: &Registration) -> Vec<String> {
     rows.iter().map(|row| row.candidate.id.to_string()).collect()
 }
 
-async fn candidates_are_listed_by_name_while_they_report<R: Runtime + Default>(place: InFile<R>) {
+async fn candidates_are_listed_by_name_while_they_report(place: InFile) {
     let mut store = place.store();
     let [c, a, b] = ["c", "a", "b"].map(registration);
     for who in [&c, &a, &b] {
@@ -42,7 +43,7 @@ async fn candidates_are_listed_by_name_while_they_report<R: Runtime + Default>(p
     assert_eq!(again, Answer::Listed, "leaving twice is no error");
 }
 
-async fn a_heartbeat_moves_the_time_and_the_label<R: Runtime + Default>(place: InFile<R>) {
+async fn a_heartbeat_moves_the_time_and_the_label(place: InFile) {
     let mut store = place.store();
     let mut who = registration("a");
     register(&mut store, &who, Duration::from_secs(5)).await;
@@ -62,7 +63,7 @@ async fn a_heartbeat_moves_the_time_and_the_label<R: Runtime + Default>(place: I
     assert_eq!(rows[0].candidate, who.candidate);
 }
 
-async fn two_lives_of_one_name_are_two_candidates<R: Runtime + Default>(place: InFile<R>) {
+async fn two_lives_of_one_name_are_two_candidates(place: InFile) {
     let mut store = place.store();
     let (first, second) = (registration("same"), registration("same"));
     register(&mut store, &first, LONG).await;
@@ -87,7 +88,7 @@ async fn two_lives_of_one_name_are_two_candidates<R: Runtime + Default>(place: I
     assert_eq!(rows[0].candidate, first.candidate);
 }
 
-async fn candidates_long_gone_are_swept_away<R: Runtime + Default>(place: InFile<R>) {
+async fn candidates_long_gone_are_swept_away(place: InFile) {
     let mut store = place.store();
     let [long, lately, new] = ["long", "lately", "new"].map(registration);
     register(&mut store, &long, LONG).await;
@@ -103,7 +104,7 @@ async fn candidates_long_gone_are_swept_away<R: Runtime + Default>(place: InFile
     assert_eq!(texts(&mut raw, all).await, ["lately", "new"]);
 }
 
-async fn an_elector_stands_on_the_list_until_it_leaves<R: Runtime + Default>(place: InFile<R>) {
+async fn an_elector_stands_on_the_list_until_it_leaves(place: InFile) {
     let mut store = place.store();
     let (a, b) = (place.start("a", LONG), place.start("b", LONG));
     let namespace = a.registration().namespace.clone();
@@ -163,9 +164,7 @@ fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Value<'static> {
 }
 
 /// The statements with any client, at the documented cost.
-async fn winning_renewing_and_resigning_take_one_statement_each<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn winning_renewing_and_resigning_take_one_statement_each(place: InFile) {
     let mut connection = place.raw().await;
     let (a, b) = (registration("a"), registration("b"));
     for round in 0..2 {

@@ -1,27 +1,24 @@
 //! The three races of a heartbeat row that is polled every 30 s and stale after 90 s (the common
 //! home-grown pattern).
 
+use crate::places::InFile;
 use election_driver::{
-    Handle, Lease, Status, Store as _,
+    Status, Store as _,
     conformance::{sqlite::*, tasks::End},
 };
+use election_tokio::{Handle, Lease, Tokio};
 use futures_lite::future::{block_on, or, yield_now};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 /// The one of two handles that is elected first, with its guard, and the other.
-async fn first<'a, R: Runtime>(
-    a: &'a Handle<R>,
-    b: &'a Handle<R>,
-) -> (&'a Handle<R>, Lease<R>, &'a Handle<R>) {
+async fn first<'a>(a: &'a Handle, b: &'a Handle) -> (&'a Handle, Lease, &'a Handle) {
     let one = async { (a, a.elected().await.unwrap(), b) };
     or(one, async { (b, b.elected().await.unwrap(), a) }).await
 }
 
 /// Both ask at the same moment, on separate threads: one wins, the other learns who did.
-async fn scenario_1_two_workers_try_to_become_leader_simultaneously<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn scenario_1_two_workers_try_to_become_leader_simultaneously(place: InFile) {
     for round in 0..30 {
         let namespace = Namespace::new(&format!("task-{round}")).unwrap();
         let line = Arc::new(Barrier::new(2));
@@ -51,9 +48,9 @@ async fn scenario_1_two_workers_try_to_become_leader_simultaneously<R: Runtime +
 }
 
 /// The same with electors, and what follows: the loser follows, and retries later.
-async fn scenario_1_the_loser_follows_and_retries_later<R: Runtime + Default>(_: InFile<R>) {
+async fn scenario_1_the_loser_follows_and_retries_later(_: InFile) {
     for _ in 0..5 {
-        let place = InFile::<R>::new().await;
+        let place = InFile::new().await;
         let (a, b) = (place.start("a", LONG), place.start("b", LONG));
         let (winner, lease, loser) = first(&a, &b).await;
         assert_eq!(followed(loser).await, lease.epoch());
@@ -69,11 +66,11 @@ async fn scenario_1_the_loser_follows_and_retries_later<R: Runtime + Default>(_:
 
 /// The leader's elector is dropped silently. One of the two others takes over, and not before the
 /// dead leader's work would have been stopped by force.
-async fn scenario_2_leader_dies_two_workers_try_to_take_over<R: Runtime + Default>(_: InFile<R>) {
+async fn scenario_2_leader_dies_two_workers_try_to_take_over(_: InFile) {
     for _ in 0..3 {
-        let place = InFile::<R>::new().await;
+        let place = InFile::new().await;
         let (doomed, driver) = place.elector("doomed", SHORT).into_parts();
-        let driver = spawn::<R, _>(driver);
+        let driver = spawn::<Tokio, _>(driver);
         let epoch = doomed.elected().await.unwrap().epoch();
         let (a, b) = (place.start("a", SHORT), place.start("b", SHORT));
         assert_eq!((followed(&a).await, followed(&b).await), (epoch, epoch));
@@ -96,7 +93,7 @@ async fn scenario_2_leader_dies_two_workers_try_to_take_over<R: Runtime + Defaul
 }
 
 /// The epoch that is followed once the old one is over.
-async fn followed_after<R: Runtime>(handle: &Handle<R>, old: Epoch) -> Epoch {
+async fn followed_after(handle: &Handle, old: Epoch) -> Epoch {
     let new =
         |status: &Status| status.leader.as_ref().is_some_and(|leader| leader.term.epoch != old);
     handle.watch().until(new).await.leader.unwrap().term.epoch
@@ -104,7 +101,7 @@ async fn followed_after<R: Runtime>(handle: &Handle<R>, old: Epoch) -> Epoch {
 
 /// Both try at the moment an expired lease becomes available: the first statement wins, and the
 /// second finds nothing stale any more.
-async fn scenario_2_one_expired_lease_is_taken_once<R: Runtime + Default>(place: InFile<R>) {
+async fn scenario_2_one_expired_lease_is_taken_once(place: InFile) {
     let dead = registration("dead");
     for _ in 0..20 {
         let mut store = place.store();
@@ -114,7 +111,7 @@ async fn scenario_2_one_expired_lease_is_taken_once<R: Runtime + Default>(place:
         }
         let take = |id: &str| {
             let (mut store, who) = (place.store(), registration(id));
-            spawn::<R, _>(async move {
+            spawn::<Tokio, _>(async move {
                 let answer = store.answer(&who, &attempt(LONG)).await.unwrap();
                 (store, who, answer)
             })
@@ -136,9 +133,9 @@ async fn scenario_2_one_expired_lease_is_taken_once<R: Runtime + Default>(place:
 /// The leader cannot reach the database any more. Its work has ended *before* another leader's
 /// begins (with a bare heartbeat row it goes on until it learns of its successor), and when it
 /// comes back it learns that it lost.
-async fn scenario_3<R: Runtime + Default>(place: InFile<R>, cut: State) {
+async fn scenario_3(place: InFile, cut: State) {
     let (line, journal) = (Line::default(), Journal::default());
-    let old = elector::<R, _>(line.to(place.store()), "old", SHORT).start();
+    let old = elector::<Tokio, _>(line.to(place.store()), "old", SHORT).start();
     let mut changes = old.changes();
     let work = lead(&old, &journal);
     let first = journal.until(|entries| entries.len() == 1).await[0].epoch;
@@ -182,15 +179,11 @@ async fn scenario_3<R: Runtime + Default>(place: InFile<R>, cut: State) {
     assert_eq!(journal.entries().len(), 2, "the old leader never led again");
 }
 
-async fn scenario_3_network_partition_that_swallows_everything<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn scenario_3_network_partition_that_swallows_everything(place: InFile) {
     scenario_3(place, State::Hangs).await;
 }
 
-async fn scenario_3_network_partition_that_refuses_everything<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn scenario_3_network_partition_that_refuses_everything(place: InFile) {
     scenario_3(place, State::Fails).await;
 }
 

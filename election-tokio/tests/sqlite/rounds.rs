@@ -1,14 +1,16 @@
 //! Many contenders, many rounds, one file: at no time two leaders.
 
+use crate::places::InFile;
 use async_lock::Barrier;
 use election_core::Tenure;
 use election_driver::{
-    Handle, Lease, Store as _,
+    Store as _,
     conformance::{
         sqlite::*,
         tasks::{News, join_all},
     },
 };
+use election_tokio::{Handle, Lease, Tokio};
 use futures_lite::future::or;
 use std::sync::{
     Arc, Mutex,
@@ -36,16 +38,16 @@ struct Round {
 }
 
 /// The independent observer: it knows nothing of leases.
-struct Arena<R> {
-    place: InFile<R>,
+struct Arena {
+    place: InFile,
     working: AtomicUsize,
     rounds: Mutex<Vec<Round>>,
     over: News<bool>,
 }
 
-impl<R: Runtime + Default> Arena<R> {
+impl Arena {
     /// Leader work, every eighth time until the lease has been renewed once.
-    async fn work(&self, handle: &Handle<R>, lease: &Lease<R>) -> End {
+    async fn work(&self, handle: &Handle, lease: &Lease) -> End {
         let from = now();
         let others = self.working.fetch_add(1, Ordering::SeqCst);
         assert_eq!(others, 0, "somebody else works at the same time");
@@ -76,7 +78,7 @@ impl<R: Runtime + Default> Arena<R> {
     async fn contend(self: Arc<Self>, name: String) {
         loop {
             let (handle, driver) = self.place.elector(&name, SHORT).into_parts();
-            let driver = spawn::<R, _>(driver);
+            let driver = spawn::<Tokio, _>(driver);
             let end = loop {
                 let elected = or(async { Some(handle.elected().await.unwrap()) }, async {
                     self.over.until(|over| over.then_some(())).await;
@@ -103,15 +105,15 @@ impl<R: Runtime + Default> Arena<R> {
     }
 }
 
-async fn sixteen_contenders_fifty_rounds_never_two_leaders<R: Runtime + Default>(_: InFile<R>) {
+async fn sixteen_contenders_fifty_rounds_never_two_leaders(_: InFile) {
     let arena = Arc::new(Arena {
-        place: InFile::<R>::new().await,
+        place: InFile::new().await,
         working: AtomicUsize::new(0),
         rounds: Mutex::default(),
         over: News::new(false),
     });
     let contend = |number| arena.clone().contend(format!("contender-{number}"));
-    let contenders = (0..CONTENDERS).map(|number| spawn::<R, _>(contend(number)));
+    let contenders = (0..CONTENDERS).map(|number| spawn::<Tokio, _>(contend(number)));
     join_all(contenders.collect()).await;
 
     let rounds = arena.rounds.lock().unwrap();
@@ -138,13 +140,13 @@ fn report(rounds: &[Round]) {
 }
 
 /// Without electors: all ask in every round, and exactly one holds the lease.
-async fn sixteen_stores_fifty_rounds_one_winner_each<R: Runtime + Default>(place: InFile<R>) {
+async fn sixteen_stores_fifty_rounds_one_winner_each(place: InFile) {
     let start = Arc::new(Barrier::new(CONTENDERS));
     let mut contenders = Vec::new();
     for number in 0..CONTENDERS {
         let (mut store, who) = (place.store(), registration(&format!("contender-{number}")));
         let start = start.clone();
-        contenders.push(spawn::<R, _>(async move {
+        contenders.push(spawn::<Tokio, _>(async move {
             let mut answers = Vec::new();
             for _ in 0..ROUNDS {
                 start.wait().await;

@@ -2,14 +2,13 @@
 //! unoptimised executor moves that from frame to frame before it runs: async-std's `block_on` takes
 //! about sixty times its size from the stack of a thread.
 
+use crate::on::OnNothing;
 use election_core::{
     Epoch, Namespace, NodeId,
     lease::{Candidacy, Query, Registration},
 };
-use election_driver::{
-    Changes, Cluster, Election, Fenced, Handle, Lease, Member, Network, OnConnection, Runtime,
-    SqlStore, Status, Store as _, Watch, conformance::OnNothing,
-};
+use election_driver::{Changes, Fenced, OnConnection, SqlStore, Status, Store as _};
+use election_tokio::{Cluster, Election, Handle, Lease, Member, Watch};
 use std::{
     convert::Infallible,
     future::{Future, Ready},
@@ -22,17 +21,17 @@ const BOUND: usize = 4 << 10;
 type Ref<T> = &'static T;
 type Mut<T> = &'static mut T;
 type Sizes = Vec<(&'static str, usize)>;
-type Work<R> = fn(Lease<R>) -> Ready<Result<(), Infallible>>;
+type Work = fn(Lease) -> Ready<Result<(), Infallible>>;
 type On<T> = OnConnection<'static, <T as Fenced>::Client>;
 type Store<T> = SqlStore<<T as Fenced>::Client>;
 
 /// Nothing runs here: the sizes are known when this is compiled.
-async fn no_future_is_large<R: Network + Default>(_: OnNothing<R>) {
-    let mut all = [common::<R>(), database::<R, sqlx::Transaction<'_, sqlx::Sqlite>>()].concat();
+async fn no_future_is_large(_: OnNothing) {
+    let mut all = [common(), database::<sqlx::Transaction<'_, sqlx::Sqlite>>()].concat();
     #[cfg(feature = "mysql")]
-    all.extend(database::<R, sqlx::Transaction<'_, sqlx::MySql>>());
+    all.extend(database::<sqlx::Transaction<'_, sqlx::MySql>>());
     #[cfg(feature = "postgres")]
-    all.extend(database::<R, sqlx::Transaction<'_, sqlx::Postgres>>());
+    all.extend(database::<sqlx::Transaction<'_, sqlx::Postgres>>());
     all.retain(|(_, size)| *size > BOUND);
     assert!(all.is_empty(), "futures of more than {BOUND} bytes; box a part: {all:?}");
 }
@@ -52,48 +51,48 @@ macro_rules! sizes {
     (@ $call:ident $on:ident $($name:ident)*) => { $on.$call($($name),*) };
 }
 
-fn common<R: Network>() -> Sizes {
+fn common() -> Sizes {
     sizes! {
         Handle {
-            elected(on: Ref<Handle<R>>);
-            resign(on: Ref<Handle<R>>);
-            shutdown(on: Ref<Handle<R>>);
-            run_while_leader(on: Ref<Handle<R>>, work: Work<R>);
+            elected(on: Ref<Handle>);
+            resign(on: Ref<Handle>);
+            shutdown(on: Ref<Handle>);
+            run_while_leader(on: Ref<Handle>, work: Work);
         }
         Lease {
-            lost(on: Ref<Lease<R>>);
-            ended(on: Ref<Lease<R>>);
-            hard_stop(on: Ref<Lease<R>>);
-            until_lost(on: Ref<Lease<R>>, work: Ready<()>);
+            lost(on: Ref<Lease>);
+            ended(on: Ref<Lease>);
+            hard_stop(on: Ref<Lease>);
+            until_lost(on: Ref<Lease>, work: Ready<()>);
         }
         Watch {
-            changed(on: Mut<Watch<R>>);
-            until(on: Mut<Watch<R>>, is: fn(&Status) -> bool);
+            changed(on: Mut<Watch>);
+            until(on: Mut<Watch>, is: fn(&Status) -> bool);
         }
         Changes {
             next(on: Mut<Changes>);
         }
         Cluster {
-            start(on: Cluster<R>);
-            open(on: Cluster<R>);
+            start(on: Cluster);
+            open(on: Cluster);
         }
         Member {
-            hand_over(on: Ref<Member<R>>, to: Ref<NodeId>);
-            pause(on: Ref<Member<R>>, lasts: Option<Duration>);
-            resume(on: Ref<Member<R>>);
-            followed(on: Ref<Member<R>>);
-            while_following(on: Ref<Member<R>>, epoch: Epoch, work: Ready<()>);
+            hand_over(on: Ref<Member>, to: Ref<NodeId>);
+            pause(on: Ref<Member>, lasts: Option<Duration>);
+            resume(on: Ref<Member>);
+            followed(on: Ref<Member>);
+            while_following(on: Ref<Member>, epoch: Epoch, work: Ready<()>);
         }
     }
 }
 
-fn database<R: Runtime, T: Fenced + 'static>() -> Sizes {
+fn database<T: Fenced + 'static>() -> Sizes {
     sizes! {
         Election {
-            run_while_leader(on: Election<R, Store<T>>, work: Work<R>);
+            run_while_leader(on: Election<Store<T>>, work: Work);
         }
         Lease {
-            fence(on: Ref<Lease<R>>, transaction: Mut<T>);
+            fence(on: Ref<Lease>, transaction: Mut<T>);
         }
         SqlStore {
             ensure_schema(on: Mut<Store<T>>);

@@ -1,6 +1,8 @@
 //! The leader row: who may change it, and what it contains afterwards.
 
-use election_driver::{Election, Store as _, conformance::sqlite::*};
+use crate::places::InFile;
+use election_driver::{Store as _, conformance::sqlite::*};
+use election_tokio::Election;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const INSTANT: Duration = Duration::from_millis(1);
@@ -9,7 +11,7 @@ fn clock_ms() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
-async fn expired<R: Runtime + Default>(place: &InFile<R>) -> Row {
+async fn expired(place: &InFile) -> Row {
     loop {
         let row = place.row().await;
         if row.remaining.is_zero() {
@@ -18,7 +20,7 @@ async fn expired<R: Runtime + Default>(place: &InFile<R>) -> Row {
     }
 }
 
-async fn an_attempt_never_takes_a_live_lease<R: Runtime + Default>(place: InFile<R>) {
+async fn an_attempt_never_takes_a_live_lease(place: InFile) {
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     assert_eq!(place.row().await, Row::vacant());
@@ -35,7 +37,7 @@ async fn an_attempt_never_takes_a_live_lease<R: Runtime + Default>(place: InFile
     }
 }
 
-async fn a_renewal_counts_for_its_own_term_only<R: Runtime + Default>(place: InFile<R>) {
+async fn a_renewal_counts_for_its_own_term_only(place: InFile) {
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     let epoch = win(&mut store, &a, Duration::from_secs(30)).await;
@@ -59,7 +61,7 @@ async fn a_renewal_counts_for_its_own_term_only<R: Runtime + Default>(place: InF
     assert!(place.row().await.remaining > Duration::from_secs(30));
 }
 
-async fn a_late_renewal_of_lower_ordinal_changes_nothing<R: Runtime + Default>(place: InFile<R>) {
+async fn a_late_renewal_of_lower_ordinal_changes_nothing(place: InFile) {
     let mut store = place.store();
     let a = registration("a");
     let epoch = win(&mut store, &a, LONG).await;
@@ -81,7 +83,7 @@ async fn a_late_renewal_of_lower_ordinal_changes_nothing<R: Runtime + Default>(p
     assert!(matches!(store.answer(&a, &renew(6, LONG)).await, Ok(Answer::Renewed { .. })));
 }
 
-async fn an_expired_term_is_not_renewed<R: Runtime + Default>(place: InFile<R>) {
+async fn an_expired_term_is_not_renewed(place: InFile) {
     let mut store = place.store();
     let a = registration("a");
     let epoch = win(&mut store, &a, INSTANT).await;
@@ -93,9 +95,7 @@ async fn an_expired_term_is_not_renewed<R: Runtime + Default>(place: InFile<R>) 
     assert!(win(&mut store, &a, LONG).await > epoch, "its own expired lease, as a new term");
 }
 
-async fn an_old_terms_resignation_leaves_a_newer_term_alone<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn an_old_terms_resignation_leaves_a_newer_term_alone(place: InFile) {
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     let old = win(&mut store, &a, LONG).await;
@@ -113,7 +113,7 @@ async fn an_old_terms_resignation_leaves_a_newer_term_alone<R: Runtime + Default
     assert!(matches!(store.answer(&a, &renew).await, Ok(Answer::Renewed { .. })));
 }
 
-async fn the_row_survives_a_resignation<R: Runtime + Default>(place: InFile<R>) {
+async fn the_row_survives_a_resignation(place: InFile) {
     let mut store = place.store();
     let mut a = registration("a");
     a.label = Some(Label::new("here").unwrap());
@@ -130,7 +130,7 @@ async fn the_row_survives_a_resignation<R: Runtime + Default>(place: InFile<R>) 
     assert_eq!(row.holder.unwrap().label, None, "the label of a leader that is gone");
 }
 
-async fn a_take_over_must_describe_the_row_exactly<R: Runtime + Default>(place: InFile<R>) {
+async fn a_take_over_must_describe_the_row_exactly(place: InFile) {
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     let held = win(&mut store, &a, LONG).await;
@@ -172,7 +172,7 @@ async fn a_take_over_must_describe_the_row_exactly<R: Runtime + Default>(place: 
     assert_eq!(store.answer(&a, &renew).await.unwrap(), Answer::Gone);
 }
 
-async fn a_new_term_is_above_everything_known<R: Runtime + Default>(place: InFile<R>) {
+async fn a_new_term_is_above_everything_known(place: InFile) {
     let mut store = place.store();
     let a = registration("a");
     let before = clock_ms();
@@ -207,7 +207,7 @@ async fn a_new_term_is_above_everything_known<R: Runtime + Default>(place: InFil
     assert!(matches!(answer, Answer::Won { epoch, .. } if epoch > seen));
 }
 
-async fn a_lost_row_does_not_bring_back_an_old_term<R: Runtime + Default>(place: InFile<R>) {
+async fn a_lost_row_does_not_bring_back_an_old_term(place: InFile) {
     let mut store = place.store();
     let a = registration("a");
     let old = win(&mut store, &a, LONG).await;
@@ -219,16 +219,16 @@ async fn a_lost_row_does_not_bring_back_an_old_term<R: Runtime + Default>(place:
     assert!(matches!(answer, Answer::Won { epoch, .. } if epoch > old), "{answer:?}");
 }
 
-async fn the_default_namespace_is_the_one_of_that_name<R: Runtime + Default>(place: InFile<R>) {
+async fn the_default_namespace_is_the_one_of_that_name(place: InFile) {
     let mut store = place.store();
-    let builder = Election::<R>::builder("default").store(place.store());
+    let builder = Election::builder("default").store(place.store());
     let named = builder.build().unwrap().into_parts().0.registration().clone();
     let epoch = win(&mut store, &named, LONG).await;
     assert_eq!(store.leader(&Namespace::default()).await.unwrap().epoch, epoch);
     win(&mut store, &registration("a"), LONG).await; // another namespace
 }
 
-async fn a_request_to_resign_names_its_term<R: Runtime + Default>(place: InFile<R>) {
+async fn a_request_to_resign_names_its_term(place: InFile) {
     let mut store = place.store();
     let a = registration("a");
     let namespace = a.namespace.clone();
@@ -252,7 +252,7 @@ async fn a_request_to_resign_names_its_term<R: Runtime + Default>(place: InFile<
 }
 
 /// Through an elector: it steps down, another takes over, and the term is not led again.
-async fn a_request_to_resign_reaches_the_leader<R: Runtime + Default>(place: InFile<R>) {
+async fn a_request_to_resign_reaches_the_leader(place: InFile) {
     let a = place.start("a", LONG);
     let epoch = a.elected().await.unwrap().epoch();
     let b = place.start("b", LONG);

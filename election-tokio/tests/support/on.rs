@@ -2,8 +2,12 @@
 //! The binary's module `places` has a function of that name.
 
 use election_driver::conformance::{self, Fixture};
+use election_tokio::Tokio;
 use std::future::Future;
 use tokio::runtime::Builder;
+
+/// Of a check that starts its servers, or makes its files, itself.
+pub(crate) type OnNothing = conformance::OnNothing<Tokio>;
 
 /// Runs a check on a runtime of two threads, so that one that blocks its own does not stop the others.
 pub(crate) fn block_on(check: impl Future<Output = ()>) {

@@ -15,9 +15,10 @@ use election_core::{
     sql::CandidateRow,
 };
 use election_driver::{
-    Election, Handle, Lease, Runtime, SqlStore, Status, StoreError, Uncommitted,
-    conformance::{Stores, inside::Client},
+    SqlStore, Status, StoreError, Uncommitted,
+    conformance::{Fixture, Stores, inside::Client},
 };
+use election_tokio::{Election, Handle, Lease, Tokio};
 use sqlx::{Database, Pool, Transaction};
 use std::{future::Future, time::Duration};
 use stores::Deaf;
@@ -31,7 +32,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(900);
 pub(crate) type Tx<B> = Transaction<'static, <B as Backend>::Database>;
 
 /// A database of its own for one test.
-pub(crate) trait Backend: Stores<Store: Clone + Sync> {
+pub(crate) trait Backend: Fixture<Runtime = Tokio> + Stores<Store: Clone + Sync> {
     type Database: Database;
     type Client: Client<Connection = <Self::Database as Database>::Connection>;
 
@@ -65,7 +66,7 @@ pub(crate) trait Backend: Stores<Store: Clone + Sync> {
     /// The first column of the first row.
     async fn number(transaction: &mut Tx<Self>, sql: &str) -> Result<i64, sqlx::Error>;
     /// One fenced write into the table [`WORK`](Self::WORK), if the database takes it.
-    fn write(&self, lease: &Lease<Self::Runtime>) -> impl Future<Output = Option<()>> + Send;
+    fn write(&self, lease: &Lease) -> impl Future<Output = Option<()>> + Send;
     async fn row(&self) -> Result<Row, StoreError>;
 
     // The call-by-call election, on a connection of the store's own.
@@ -103,17 +104,14 @@ pub(crate) trait Backend: Stores<Store: Clone + Sync> {
     }
 
     /// Starts an elector that no notification reaches.
-    fn deaf_elector(&self, node: &str, ttl: Duration) -> Handle<Self::Runtime> {
+    fn deaf_elector(&self, node: &str, ttl: Duration) -> Handle {
         let builder = Election::builder("test").node(node).ttl(ttl).clock_step(Self::CLOCK_STEP);
         builder.store(Deaf(self.store())).build().unwrap().start()
     }
 }
 
 /// Waits until an elector has seen this of its election.
-pub(crate) async fn until<R: Runtime>(
-    handle: &Handle<R>,
-    condition: impl FnMut(&Status) -> bool,
-) -> Status {
+pub(crate) async fn until(handle: &Handle, condition: impl FnMut(&Status) -> bool) -> Status {
     handle.watch().until(condition).await
 }
 

@@ -7,32 +7,30 @@ use election_core::{
     sql::{CandidateRow, Flavor},
 };
 use election_driver::{
-    Fenced, Lease, MySqlStore, PgStore, Runtime, SqlStore, StoreError, Uncommitted,
+    Fenced, MySqlStore, PgStore, SqlStore, StoreError, Uncommitted,
     conformance::{Fixture, Stores},
 };
 use election_testing::{Kind, Server};
+use election_tokio::{Lease, Tokio};
 use sqlx::{
     AssertSqlSafe, Executor as _, MySql, Pool, Postgres, Transaction, mysql::MySqlPoolOptions,
     pool::PoolOptions, postgres::PgPoolOptions,
 };
 use std::{
-    marker::PhantomData,
     sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
 /// A PostgreSQL server of its own, with the tables in it.
-pub(crate) struct OnPostgres<R> {
+pub(crate) struct OnPostgres {
     server: Mutex<Server>,
     pool: Pool<Postgres>,
-    runtime: PhantomData<fn() -> R>,
 }
 
 /// A MariaDB server of its own, with the tables in it.
-pub(crate) struct OnMariaDb<R> {
+pub(crate) struct OnMariaDb {
     server: Mutex<Server>,
     pool: Pool<MySql>,
-    runtime: PhantomData<fn() -> R>,
 }
 
 /// A database behind a server of its own.
@@ -48,15 +46,15 @@ pub(crate) trait Served: Backend {
 
 macro_rules! served {
     ($backend:ident, $store:ident, $kind:expr) => {
-        impl<R: Runtime + Default> Fixture for $backend<R> {
-            type Runtime = R;
+        impl Fixture for $backend {
+            type Runtime = Tokio;
 
             async fn start() -> Self {
                 Self::on(Server::start(Self::KIND)).await
             }
         }
 
-        impl<R: Runtime + Default> Served for $backend<R> {
+        impl Served for $backend {
             const KIND: Kind = $kind;
 
             async fn on(server: Server) -> Self {
@@ -64,7 +62,7 @@ macro_rules! served {
                 // More than any server here takes.
                 let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
                 let pool = options.connect_lazy(&server.url()).unwrap();
-                Self { server: Mutex::new(server), pool, runtime: PhantomData }
+                Self { server: Mutex::new(server), pool }
             }
 
             fn store_at(&self, port: u16) -> Self::Store {
@@ -91,7 +89,7 @@ macro_rules! served {
 served!(OnPostgres, PgStore, Kind::Postgres);
 served!(OnMariaDb, MySqlStore, Kind::MariaDb);
 
-impl<R: Runtime + Default> Stores for OnPostgres<R> {
+impl Stores for OnPostgres {
     type Store = PgStore;
 
     fn store(&self) -> PgStore {
@@ -99,7 +97,7 @@ impl<R: Runtime + Default> Stores for OnPostgres<R> {
     }
 }
 
-impl<R: Runtime + Default> Backend for OnPostgres<R> {
+impl Backend for OnPostgres {
     type Database = Postgres;
     type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] =
@@ -139,26 +137,25 @@ async fn kill(server: &Mutex<Server>, mut transaction: Transaction<'static, Post
 
 /// A PostgreSQL server of its own that is taken for a cluster: the statements for those, with their
 /// tables, on a server that can be run here.
-pub(crate) struct OnCluster<R> {
+pub(crate) struct OnCluster {
     server: Mutex<Server>,
     pool: Pool<Postgres>,
-    runtime: PhantomData<fn() -> R>,
 }
 
-impl<R: Runtime + Default> Fixture for OnCluster<R> {
-    type Runtime = R;
+impl Fixture for OnCluster {
+    type Runtime = Tokio;
 
     async fn start() -> Self {
         let server = Server::start(Kind::Postgres);
         let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
         let pool = options.connect_lazy(&server.url()).unwrap();
-        let cluster = Self { server: Mutex::new(server), pool, runtime: PhantomData };
+        let cluster = Self { server: Mutex::new(server), pool };
         cluster.store().ensure_schema().await.unwrap();
         cluster
     }
 }
 
-impl<R: Runtime + Default> Stores for OnCluster<R> {
+impl Stores for OnCluster {
     type Store = PgStore;
     const CLOCK_STEP: Duration = Flavor::CockroachDb.least_clock_step();
 
@@ -167,7 +164,7 @@ impl<R: Runtime + Default> Stores for OnCluster<R> {
     }
 }
 
-impl<R: Runtime + Default> Backend for OnCluster<R> {
+impl Backend for OnCluster {
     type Database = Postgres;
     type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] =
@@ -175,7 +172,7 @@ impl<R: Runtime + Default> Backend for OnCluster<R> {
     const FOLLOWS: Option<&'static str> =
         Some("UPDATE election_fence SET epoch = epoch + 1, fences = fences + 1");
 
-    const WORK: &'static str = OnPostgres::<R>::WORK;
+    const WORK: &'static str = OnPostgres::WORK;
 
     fn url(&self) -> String {
         self.server.lock().unwrap().url()
@@ -192,7 +189,7 @@ impl<R: Runtime + Default> Backend for OnCluster<R> {
     statements!();
 }
 
-impl<R: Runtime + Default> Stores for OnMariaDb<R> {
+impl Stores for OnMariaDb {
     type Store = MySqlStore;
 
     fn store(&self) -> MySqlStore {
@@ -200,7 +197,7 @@ impl<R: Runtime + Default> Stores for OnMariaDb<R> {
     }
 }
 
-impl<R: Runtime + Default> Backend for OnMariaDb<R> {
+impl Backend for OnMariaDb {
     type Database = MySql;
     type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] =

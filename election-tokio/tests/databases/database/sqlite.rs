@@ -7,34 +7,33 @@ use election_core::{
     sql::CandidateRow,
 };
 use election_driver::{
-    Fenced, Lease, Runtime, SqlStore, SqliteStore, StoreError, Uncommitted,
+    Fenced, SqlStore, SqliteStore, StoreError, Uncommitted,
     conformance::{Fixture, Stores},
 };
+use election_tokio::{Lease, Tokio};
 use sqlx::{AssertSqlSafe, Pool, Sqlite, pool::PoolOptions, sqlite::SqlitePoolOptions};
-use std::marker::PhantomData;
 use tempfile::TempDir;
 
 /// A SQLite file of its own, with the tables in it.
-pub(crate) struct OnSqlite<R> {
+pub(crate) struct OnSqlite {
     directory: TempDir,
     pool: Pool<Sqlite>,
-    runtime: PhantomData<fn() -> R>,
 }
 
-impl<R: Runtime + Default> Fixture for OnSqlite<R> {
-    type Runtime = R;
+impl Fixture for OnSqlite {
+    type Runtime = Tokio;
 
     async fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", directory.path().join("e.db").display());
         let pool = PoolOptions::new().connect_lazy(&url).unwrap();
-        let place = Self { directory, pool, runtime: PhantomData };
+        let place = Self { directory, pool };
         place.store().ensure_schema().await.unwrap();
         place
     }
 }
 
-impl<R: Runtime + Default> Stores for OnSqlite<R> {
+impl Stores for OnSqlite {
     type Store = SqliteStore;
 
     fn store(&self) -> SqliteStore {
@@ -42,7 +41,7 @@ impl<R: Runtime + Default> Stores for OnSqlite<R> {
     }
 }
 
-impl<R: Runtime + Default> Backend for OnSqlite<R> {
+impl Backend for OnSqlite {
     type Database = Sqlite;
     type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] = &["BEGIN IMMEDIATE", "BEGIN"];

@@ -23,7 +23,7 @@ macro_rules! statements {
             row.try_get_unchecked(0)
         }
 
-        async fn write(&self, lease: &Lease<R>) -> Option<()> {
+        async fn write(&self, lease: &Lease) -> Option<()> {
             let mut transaction = self.pool().begin().await.ok()?;
             lease.fence(&mut transaction).await.ok()?;
             let insert = format!("INSERT INTO work (epoch) VALUES ({})", lease.epoch());

@@ -2,16 +2,14 @@
 //! either side, and a standby whose clock is behind.
 
 use crate::database::{OnPostgres, Served, candidacy, namespace, until};
+use crate::on::OnNothing;
 use election_core::{
     Epoch, Timestamp,
     lease::{ConfigBuilder, Failure},
 };
-use election_driver::{
-    Election, Handle, PgStore, Runtime,
-    conformance::{OnNothing, Stores as _},
-    now,
-};
+use election_driver::{Election, PgStore, Runtime, conformance::Stores as _, now};
 use election_testing::{Kind, Proxy, Server};
+use election_tokio::{Handle, Tokio};
 use futures_lite::future::yield_now;
 use std::{future::Future, time::Duration};
 
@@ -19,10 +17,10 @@ const TTL: Duration = Duration::from_secs(6);
 
 /// The same runtime on a machine whose clock is slewed.
 #[derive(Clone, Copy)]
-struct Slewed<R>(f64, R);
+struct Slewed(f64, Tokio);
 
-impl<R: Runtime> Runtime for Slewed<R> {
-    type Sleep = R::Sleep;
+impl Runtime for Slewed {
+    type Sleep = <Tokio as Runtime>::Sleep;
 
     fn now(&self) -> Timestamp {
         Timestamp::ZERO + now().since(Timestamp::ZERO).mul_f64(self.0)
@@ -42,8 +40,8 @@ impl<R: Runtime> Runtime for Slewed<R> {
 async fn overlap<B: Served>(database: &B, rate: f64) -> Duration {
     let port = database.server().port();
     let link = Proxy::to(port);
-    let clock = Slewed(rate, B::Runtime::default());
-    let elected = Election::builder_on(clock.clone(), "test").node("a").ttl(TTL);
+    let clock = Slewed(rate, Tokio);
+    let elected = Election::builder_on(clock, "test").node("a").ttl(TTL);
     // All of its trust is belief.
     let elected = elected.grace(Duration::ZERO);
     let a = elected.store(database.store_at(link.port())).build().unwrap().start();
@@ -53,7 +51,7 @@ async fn overlap<B: Served>(database: &B, rate: f64) -> Duration {
     let eager = |config: ConfigBuilder| {
         config.interval(Duration::from_millis(4)).jitter(Duration::ZERO).wake_jitter(Duration::ZERO)
     };
-    let heir = Election::<B::Runtime>::builder("test").node("b").ttl(TTL).config(eager);
+    let heir = Election::<Tokio>::builder("test").node("b").ttl(TTL).config(eager);
     let b = heir.store(database.store()).build().unwrap().start();
     b.elected().await.unwrap();
     let overlap = lease.stop_by().since(clock.now());
@@ -99,12 +97,10 @@ async fn the_leaders_clock_is_slewed<B: Served>(database: B) {
 
 /// A standby that lacks the newest term, and whose clock is an hour behind, takes the primary's
 /// place. A node that has seen that term wins above it; so does one that was told its number.
-async fn epochs_grow_when_a_standby_without_the_newest_is_promoted<R: Runtime + Default>(
-    _: OnNothing<R>,
-) {
+async fn epochs_grow_when_a_standby_without_the_newest_is_promoted(_: OnNothing) {
     let server = Server::start_with_clock(Kind::Postgres);
     server.set_clock(3_600);
-    let database = OnPostgres::<R>::on(server).await;
+    let database = OnPostgres::on(server).await;
     let standby = database.server().standby();
     {
         standby.administer("postgres", "ALTER SYSTEM SET primary_conninfo = ''");
@@ -114,7 +110,7 @@ async fn epochs_grow_when_a_standby_without_the_newest_is_promoted<R: Runtime + 
     let port = database.server().port();
     let link = Proxy::to(port);
     let elector = |node: &str| {
-        let election = Election::<R>::builder("test").node(node);
+        let election = Election::<Tokio>::builder("test").node(node);
         election.ttl(Duration::from_secs(1)).store(database.store_at(link.port()))
     };
     let a = elector("a").build().unwrap().start();
@@ -141,7 +137,7 @@ async fn epochs_grow_when_a_standby_without_the_newest_is_promoted<R: Runtime + 
     assert!(called > lost, "{called} after {lost}");
     promoted.unregister_candidate(&mut caller).await.unwrap();
     link.lead_to(standby.port());
-    let followed = async |handle: &Handle<R>| {
+    let followed = async |handle: &Handle| {
         until(handle, |status| {
             status.leader.as_ref().is_some_and(|leader| leader.term.epoch > called)
         })

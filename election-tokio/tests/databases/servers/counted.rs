@@ -6,8 +6,9 @@ use election_core::{
     lease::{Answer, Config, Query, Registration},
     sql::Statements,
 };
-use election_driver::{Election, Handle, Notifications, Pause, Runtime, Store, StoreError};
+use election_driver::{Notifications, Pause, Store, StoreError};
 use election_testing::Kind;
+use election_tokio::{Election, Handle};
 use futures_lite::future::or;
 use std::sync::{
     Arc,
@@ -43,16 +44,15 @@ impl<S: Store> Store for Counting<S> {
 }
 
 /// An elector, and how often it has asked.
-pub(crate) struct Counted<R: Runtime> {
-    pub(crate) handle: Handle<R>,
+pub(crate) struct Counted {
+    pub(crate) handle: Handle,
     asked: Arc<AtomicUsize>,
 }
 
-pub(crate) fn counted<R: Runtime + Default>(store: impl Store, node: &str) -> Counted<R> {
+pub(crate) fn counted(store: impl Store, node: &str) -> Counted {
     let asked = Arc::new(AtomicUsize::new(0));
     let store = Counting(store, asked.clone());
-    let election =
-        Election::<R>::builder("test").node(node).ttl(SHORT).store(store).build().unwrap();
+    let election = Election::builder("test").node(node).ttl(SHORT).store(store).build().unwrap();
     Counted { handle: election.start(), asked }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn listed<B: Served>(database: &B) -> String {
 }
 
 /// Watches until every elector has asked that many times, and then some.
-pub(crate) fn watched<R: Runtime>(electors: &[Counted<R>], sessions: impl Fn() -> usize) -> usize {
+pub(crate) fn watched(electors: &[Counted], sessions: impl Fn() -> usize) -> usize {
     let before: Vec<_> = electors.iter().map(|each| each.asked.load(Ordering::Relaxed)).collect();
     let enough = || {
         let asked = electors.iter().map(|each| each.asked.load(Ordering::Relaxed));
@@ -104,7 +104,7 @@ pub(crate) fn watched<R: Runtime>(electors: &[Counted<R>], sessions: impl Fn() -
     most
 }
 
-pub(crate) async fn led<R: Runtime>(electors: &[Counted<R>]) -> Epoch {
+pub(crate) async fn led(electors: &[Counted]) -> Epoch {
     let [a, b, c] = electors else { panic!("three electors") };
     let others = or(b.handle.elected(), c.handle.elected());
     or(a.handle.elected(), others).await.unwrap().epoch()

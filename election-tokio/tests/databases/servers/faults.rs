@@ -5,8 +5,9 @@ use crate::{
     servers::observer::Observer,
 };
 use election_core::{Epoch, lease::Failure};
-use election_driver::{Election, Runtime as _, conformance::tasks::spawn, now};
+use election_driver::{conformance::tasks::spawn, now};
 use election_testing::{Proxy, Server};
+use election_tokio::{Election, Tokio};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// However a fault ends, somebody leads within this time.
@@ -58,7 +59,7 @@ async fn a_server_is_frozen_for_longer_than_the_lease<B: Served>(database: B) {
     for _ in 0..3 {
         database.server().freeze();
         observer.nobody_leads().await;
-        B::Runtime::default().sleep(SHORT).await; // how long the fault lasts
+        tokio::time::sleep(SHORT).await; // how long the fault lasts
         database.server().thaw();
         (epoch, _) = recovered(&observer, &*database, epoch).await;
     }
@@ -75,7 +76,7 @@ async fn a_leader_is_cut_off<B: Served>(database: B) {
     for node in ["a", "b", "c"] {
         let link = Proxy::to(port);
         let store = database.store_at(link.port());
-        let election = Election::<B::Runtime>::builder("test").node(node).ttl(SHORT).store(store);
+        let election = Election::builder("test").node(node).ttl(SHORT).store(store);
         observer.follow(node, election.build().unwrap().start(), &database);
         links.push((node, link));
     }
@@ -126,7 +127,7 @@ async fn the_servers_clock_jumps<B: Served>(_: B) {
     for node in ["a", "b", "c"] {
         let (handle, driver) = database.election(node, SHORT).into_parts();
         observer.follow(node, handle, &database);
-        drivers.insert(node, spawn::<B::Runtime, _>(driver));
+        drivers.insert(node, spawn::<Tokio, _>(driver));
     }
     let (mut epoch, mut leader) = observer.leader_after(Epoch::NONE).await;
     for _ in 0..2 {
@@ -158,7 +159,7 @@ async fn the_servers_clock_jumps_and_the_leases_allow_for_it<B: Served>(_: B) {
         let election = election.clock_step(Duration::from_secs(2 * 3600));
         let (handle, driver) = election.store(database.store()).build().unwrap().into_parts();
         observer.follow(node, handle, &database);
-        drivers.insert(node, spawn::<B::Runtime, _>(driver));
+        drivers.insert(node, spawn::<Tokio, _>(driver));
     }
     let (mut epoch, mut leader) = observer.leader_after(Epoch::NONE).await;
     for ahead in [3600, 0] {
@@ -166,7 +167,7 @@ async fn the_servers_clock_jumps_and_the_leases_allow_for_it<B: Served>(_: B) {
         let before = database.row().await.unwrap();
         assert_eq!(before.epoch, epoch);
         while database.row().await.unwrap().renewals < before.renewals + 3 {
-            B::Runtime::default().sleep(SHORT / 10).await;
+            tokio::time::sleep(SHORT / 10).await;
         }
         assert_eq!(database.row().await.unwrap().epoch, epoch, "the same term");
         drivers[leader].abort();

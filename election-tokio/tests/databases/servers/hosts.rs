@@ -1,12 +1,14 @@
 //! Several hosts in one URL: the one that takes writes is found, and followed when it moves.
 
 use crate::database::{Backend, OnMariaDb, OnPostgres, Served, candidacy, namespace, until};
+use crate::on::OnNothing;
 use election_core::lease::{Config, Failure};
 use election_driver::{
-    Election, Handle, Lease, MySqlStore, PgStore, Runtime, SqlStore, Store, StoreError,
-    conformance::{OnNothing, inside::Client, tasks::timeout},
+    MySqlStore, PgStore, SqlStore, Store, StoreError,
+    conformance::{inside::Client, tasks::timeout},
 };
 use election_testing::{Kind, Lines, Proxy, Server};
+use election_tokio::{Election, Handle, Lease, Tokio};
 use std::{
     net::TcpListener,
     time::{Duration, Instant},
@@ -17,16 +19,16 @@ const TTL: Duration = Duration::from_secs(6);
 /// Somebody leads within this time.
 const BOUND: Duration = Duration::from_secs(20);
 
-fn elector<R: Runtime + Default>(store: impl Store) -> Handle<R> {
-    Election::<R>::builder("test").node("a").ttl(TTL).store(store).build().unwrap().start()
+fn elector(store: impl Store) -> Handle {
+    Election::builder("test").node("a").ttl(TTL).store(store).build().unwrap().start()
 }
 
-async fn elected<R: Runtime + Default>(elector: &Handle<R>) -> Lease<R> {
-    timeout::<R, _>(BOUND, elector.elected()).await.expect("nobody leads").unwrap()
+async fn elected(elector: &Handle) -> Lease {
+    timeout::<Tokio, _>(BOUND, elector.elected()).await.expect("nobody leads").unwrap()
 }
 
 /// The lease is renewed this often, and never lost.
-async fn kept<R: Runtime + Default>(elector: &Handle<R>, lease: &Lease<R>, renewals: u32) {
+async fn kept(elector: &Handle, lease: &Lease, renewals: u32) {
     for _ in 0..renewals {
         let known = lease.until();
         until(elector, |status| status.tenure.as_ref().is_none_or(|own| own.until > known)).await;
@@ -41,7 +43,7 @@ fn nowhere() -> u16 {
 
 async fn a_first_host_that_is_dead_is_passed_over<B: Served>(database: B) {
     let port = database.server().port();
-    let elector = elector::<B::Runtime>(database.store_at_each(&[nowhere(), port]));
+    let elector = elector(database.store_at_each(&[nowhere(), port]));
     elected(&elector).await;
 }
 
@@ -50,7 +52,7 @@ async fn a_first_host_that_is_frozen_costs_its_share_of_the_time<B: Served>(data
     let port = database.server().port();
     let link = Proxy::to(port);
     link.set_whole(false);
-    let elector = elector::<B::Runtime>(database.store_at_each(&[link.port(), port]));
+    let elector = elector(database.store_at_each(&[link.port(), port]));
     let began = Instant::now();
     let lease = elected(&elector).await;
     assert!(began.elapsed() < TTL, "it has cost {:?}", began.elapsed());
@@ -62,7 +64,7 @@ async fn a_first_host_that_is_frozen_costs_its_share_of_the_time<B: Served>(data
 async fn a_leader_moves_on_with_its_lease<B: Served>(database: B) {
     let port = database.server().port();
     let (one, two) = (Proxy::to(port), Proxy::to(port));
-    let elector = elector::<B::Runtime>(database.store_at_each(&[one.port(), two.port()]));
+    let elector = elector(database.store_at_each(&[one.port(), two.port()]));
     let lease = elected(&elector).await;
     let dies = |link: &Proxy| {
         link.set_refusing(true);
@@ -90,10 +92,10 @@ fn postgres_at(servers: &[u16], query: &str) -> PgStore {
         .unwrap()
 }
 
-async fn the_primary_is_found_and_followed<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn the_primary_is_found_and_followed(database: OnPostgres) {
     let standby = database.server().standby();
     let primary = database.server().port();
-    let elector = elector::<R>(postgres_at(&[standby.port(), primary], ""));
+    let elector = elector(postgres_at(&[standby.port(), primary], ""));
     let before = elected(&elector).await.epoch();
     until(&elector, |status| status.listening).await;
     database.server().kill();
@@ -113,7 +115,7 @@ fn is_listened_on(server: &Server) {
     }
 }
 
-async fn replicas_alone_are_named_with_the_reason<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn replicas_alone_are_named_with_the_reason(database: OnPostgres) {
     let standby = database.server().standby();
     let (replica, dead) = (standby.port(), nowhere());
     for query in ["", "?target_session_attrs=primary", "?target_session_attrs=read-write"] {
@@ -138,7 +140,7 @@ async fn replicas_alone_are_named_with_the_reason<R: Runtime + Default>(database
 }
 
 /// It may be promoted at any moment. No session is left on it that would have to end first.
-async fn a_replica_is_asked_again_at_once<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_replica_is_asked_again_at_once(database: OnPostgres) {
     let standby = database.server().standby();
     let mut store = postgres_at(&[nowhere(), standby.port()], "");
     is_asked_again_at_once(&mut store, "it is a replica").await;
@@ -153,11 +155,11 @@ async fn is_asked_again_at_once<C: Client>(store: &mut SqlStore<C>, why: &str) {
 }
 
 /// As after a switchover without a restart, with a promoted copy that takes the writes.
-async fn a_primary_that_only_reads_is_left<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_primary_that_only_reads_is_left(database: OnPostgres) {
     let copy = database.server().standby();
     copy.promote();
     let servers = [database.server().port(), copy.port()];
-    let elector = elector::<R>(postgres_at(&servers, ""));
+    let elector = elector(postgres_at(&servers, ""));
     elected(&elector).await;
     until(&elector, |status| status.listening).await;
     let (mut store, mut caller) = (postgres_at(&servers, ""), candidacy(1, TTL));
@@ -182,7 +184,7 @@ fn is_of_a_host_that_only_reads_now(error: &StoreError) {
     assert!(error.to_string().contains("the next call looks for one"), "{error}");
 }
 
-async fn hosts_of_two_clusters_are_refused<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn hosts_of_two_clusters_are_refused(database: OnPostgres) {
     let other = Server::start_of_its_own(Kind::Postgres);
     PgStore::connect(&other.url()).unwrap().ensure_schema().await.unwrap();
     let mut store = postgres_at(&[database.server().port(), other.port()], "");
@@ -205,9 +207,7 @@ async fn hosts_of_two_clusters_are_refused<R: Runtime + Default>(database: OnPos
 }
 
 /// It is said once, and not with each connection.
-async fn hosts_that_do_not_tell_their_cluster_are_worth_one_warning<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn hosts_that_do_not_tell_their_cluster_are_worth_one_warning(database: OnPostgres) {
     database.server().administer(
         "election",
         "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC",
@@ -231,14 +231,14 @@ fn mariadb_at(servers: &[u16]) -> MySqlStore {
     MySqlStore::connect(&format!("mysql://election:election@{}/election", hosts.join(","))).unwrap()
 }
 
-async fn a_server_that_only_reads_is_left<R: Runtime + Default>(database: OnMariaDb<R>) {
-    let other = OnMariaDb::<R>::on(Server::start(Kind::MariaDb)).await;
+async fn a_server_that_only_reads_is_left(database: OnMariaDb) {
+    let other = OnMariaDb::on(Server::start(Kind::MariaDb)).await;
     let ports = [database.server().port(), other.server().port()];
-    let reads = |server: &OnMariaDb<R>, on: u8| {
+    let reads = |server: &OnMariaDb, on: u8| {
         server.server().administer("mysql", &format!("SET GLOBAL read_only = {on}"));
     };
     reads(&database, 1);
-    let elector = elector::<R>(mariadb_at(&ports));
+    let elector = elector(mariadb_at(&ports));
     elected(&elector).await;
     assert!(other.row().await.unwrap().holder.is_some(), "the first only reads");
 
@@ -264,16 +264,14 @@ async fn a_server_that_only_reads_is_left<R: Runtime + Default>(database: OnMari
     }
 }
 
-async fn a_server_that_only_reads_is_asked_again_at_once<R: Runtime + Default>(
-    database: OnMariaDb<R>,
-) {
+async fn a_server_that_only_reads_is_asked_again_at_once(database: OnMariaDb) {
     database.server().administer("mysql", "SET GLOBAL read_only = 1");
     let mut store = mariadb_at(&[nowhere(), database.server().port()]);
     is_asked_again_at_once(&mut store, "it takes no writes").await;
 }
 
 /// What hosts are named is not a matter of which of them answers.
-async fn all_hosts_are_named<R: Runtime + Default>(_: OnNothing<R>) {
+async fn all_hosts_are_named(_: OnNothing) {
     fn told<C: Client>(store: &SqlStore<C>) -> String {
         store.place()
     }
@@ -288,7 +286,7 @@ async fn all_hosts_are_named<R: Runtime + Default>(_: OnNothing<R>) {
 }
 
 /// The hosts of a list have it from one URL.
-async fn an_unknown_parameter_is_worth_one_warning<R: Runtime + Default>(_: OnNothing<R>) {
+async fn an_unknown_parameter_is_worth_one_warning(_: OnNothing) {
     let lines = Lines::default();
     lines.of(|| drop(PgStore::connect("postgres://a,b,c/d?keepalives=1").unwrap()));
     assert_eq!(lines.said().matches("unknown parameter").count(), 1, "{}", lines.said());

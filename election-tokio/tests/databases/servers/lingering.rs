@@ -11,6 +11,7 @@ use crate::{
 };
 use election_driver::conformance::tasks::timeout;
 use election_testing::{Kind, LinkState, Proxy};
+use election_tokio::Tokio;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Enough logins to show a pile-up that grows by one with each.
@@ -21,9 +22,9 @@ const LATE: Duration = Duration::from_secs(10);
 const RECOVERY: Duration = Duration::from_secs(3);
 
 /// An elector over a link that is whole, and leads.
-async fn leading<B: Served>(database: &B) -> (Proxy, Counted<B::Runtime>) {
+async fn leading<B: Served>(database: &B) -> (Proxy, Counted) {
     let link = Proxy::to(database.server().port());
-    let elector = counted::<B::Runtime>(database.store_at(link.port()), "a");
+    let elector = counted(database.store_at(link.port()), "a");
     elector.handle.elected().await.unwrap();
     (link, elector)
 }
@@ -56,13 +57,13 @@ fn settled<B: Served>(database: &B, link: &Proxy, meanwhile: impl Fn()) -> usize
 }
 
 /// The link is whole again.
-async fn recovers<B: Served>(database: &B, link: &Proxy, elector: &Counted<B::Runtime>) {
+async fn recovers<B: Served>(database: &B, link: &Proxy, elector: &Counted) {
     link.remember();
     link.set_keeping(false);
     link.set(LinkState::Open, LinkState::Open);
     link.cut();
     let healed = Instant::now();
-    let again = timeout::<B::Runtime, _>(RECOVERY, elector.handle.elected()).await;
+    let again = timeout::<Tokio, _>(RECOVERY, elector.handle.elected()).await;
     again.expect("a leader within the ttl and two seconds").unwrap();
     println!("recovered in {:?}", healed.elapsed());
     settled(database, link, || {});

@@ -6,8 +6,9 @@ use crate::{
     servers::counted::{ELECTORS, MOST, counted, led, sessions, watched},
 };
 use election_core::{Namespace, lease::Config};
-use election_driver::{Election, Lease, Runtime, Status, Store as _, conformance::tasks::timeout};
+use election_driver::{Status, Store as _, conformance::tasks::timeout};
 use election_testing::{LinkState, Proxy};
+use election_tokio::{Election, Lease, Tokio};
 use futures_lite::future::yield_now;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
     let port = database.server().port();
     let link = Proxy::to(port);
-    let electors = ELECTORS.map(|node| counted::<B::Runtime>(database.store_at(link.port()), node));
+    let electors = ELECTORS.map(|node| counted(database.store_at(link.port()), node));
     let before = led(&electors).await;
     link.set_whole(false);
     let most = watched(&electors, || sessions(&database));
@@ -32,16 +33,14 @@ async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
             yield_now().await;
         }
     };
-    timeout::<B::Runtime, _>(settled, done).await.expect("what was cut off is still there");
+    timeout::<Tokio, _>(settled, done).await.expect("what was cut off is still there");
 }
 
 /// A link that swallows what the server says, and carries what it is told: a listener that says
 /// goodbye gets no answer, and its session would stay beside its successor's.
-async fn no_second_listener_behind_a_link_that_swallows_answers<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn no_second_listener_behind_a_link_that_swallows_answers(database: OnPostgres) {
     let link = Proxy::to(database.server().port());
-    let electors = [counted::<R>(database.store_at(link.port()), "a")];
+    let electors = [counted(database.store_at(link.port()), "a")];
     until(&electors[0].handle, |status| status.listening).await;
     link.set(LinkState::Open, LinkState::Lost);
     until(&electors[0].handle, |status| !status.listening).await;
@@ -63,7 +62,7 @@ pub(super) fn says(said: &[u8], words: &[u8]) -> bool {
 /// for small messages only.
 async fn nothing_piles_up_behind_a_link_that_falls_silent<B: Served>(database: B) {
     let link = Proxy::to(database.server().port());
-    let electors = [counted::<B::Runtime>(database.store_at(link.port()), "a")];
+    let electors = [counted(database.store_at(link.port()), "a")];
     let before = electors[0].handle.elected().await.unwrap().epoch();
     link.forget_whenever(|said| ENDS.iter().any(|words| says(said, words)));
     link.forget(|_| true);
@@ -81,8 +80,7 @@ async fn a_slow_link_carries_a_lease<B: Served>(database: B) {
     let way = LinkState::Slow(Duration::from_millis(40));
     link.set(way, way);
     let store = database.store_at(link.port());
-    let builder =
-        Election::<B::Runtime>::builder("test").node("a").ttl(Duration::from_secs(3)).store(store);
+    let builder = Election::builder("test").node("a").ttl(Duration::from_secs(3)).store(store);
     let elector = builder.build().unwrap().start();
     let lease = elector.elected().await.unwrap();
     let mut known = lease.until();
@@ -101,13 +99,12 @@ async fn a_renewal_costs_no_other_call_its_connection<B: Served>(database: B) {
     let store = Deaf(database.store_at(link.port()));
     // So that a stall of half a second, as a busy machine has them, is no round trip lost.
     let ttl = Duration::from_secs(6);
-    let elector =
-        Election::<B::Runtime>::builder("test").node("a").ttl(ttl).store(store).build().unwrap();
+    let elector = Election::builder("test").node("a").ttl(ttl).store(store).build().unwrap();
     let elector = elector.start();
     elector.elected().await.unwrap();
     let way = LinkState::Slow(ttl / 60);
     link.set(way, way);
-    let renewed = async |lease: &Lease<B::Runtime>| {
+    let renewed = async |lease: &Lease| {
         let known = lease.until();
         let later = |status: &Status| status.tenure.as_ref().is_none_or(|own| own.until > known);
         until(&elector, later).await;
@@ -141,8 +138,7 @@ async fn statements_are_prepared_ahead<B: Served>(database: B) {
     let way = LinkState::Slow(Duration::from_millis(100));
     link.set(way, way);
     let store = database.store_at(link.port());
-    let builder =
-        Election::<B::Runtime>::builder("test").node("a").ttl(Duration::from_secs(3)).store(store);
+    let builder = Election::builder("test").node("a").ttl(Duration::from_secs(3)).store(store);
     let elector = builder.build().unwrap().start();
     assert!(elector.elected().await.unwrap().epoch() > epoch);
 }
@@ -150,7 +146,7 @@ async fn statements_are_prepared_ahead<B: Served>(database: B) {
 /// A login whose bytes were lost for good is given up after about a lease.
 async fn a_login_that_was_lost_is_not_waited_for<B: Served>(database: B) {
     let link = Proxy::to(database.server().port());
-    let elector = counted::<B::Runtime>(database.store_at(link.port()), "a");
+    let elector = counted(database.store_at(link.port()), "a");
     let first = elector.handle.elected().await.unwrap();
     link.forget_whenever(|_| true);
     let held = link.connections();
@@ -162,12 +158,12 @@ async fn a_login_that_was_lost_is_not_waited_for<B: Served>(database: B) {
         yield_now().await;
     }
     link.remember();
-    let again = timeout::<B::Runtime, _>(Duration::from_secs(8), elector.handle.elected()).await;
+    let again = timeout::<Tokio, _>(Duration::from_secs(8), elector.handle.elected()).await;
     assert!(again.expect("the lost login is waited for").unwrap().epoch() > before);
 }
 
 /// Connecting takes longer than a call may take; creating the tables may take longer.
-async fn tables_are_made_over_a_slow_link<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn tables_are_made_over_a_slow_link(database: OnPostgres) {
     database
         .execute("DROP TABLE election_candidate, election_leader, election_server, election_schema")
         .await;

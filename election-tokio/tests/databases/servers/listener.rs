@@ -5,10 +5,11 @@ use crate::database::{
     Backend as _, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, until,
 };
 use election_driver::{
-    Election, Handle, Lease, Notice, Pause, PgStore, Runtime, Store as _,
+    Notice, Pause, PgStore, Store as _,
     conformance::tasks::{News, timeout},
 };
 use election_testing::Proxy;
+use election_tokio::{Election, Handle, Lease, Tokio};
 use futures_lite::{
     StreamExt as _,
     future::{or, yield_now},
@@ -25,23 +26,23 @@ use std::{
 const CALM: Duration = Duration::from_secs(20);
 
 /// A user `few` that may take part, on no more than this many connections at a time.
-fn limited<R: Runtime + Default>(database: &OnPostgres<R>, limit: u32) {
+fn limited(database: &OnPostgres, limit: u32) {
     let few =
         format!("CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT {limit} IN ROLE election");
     database.server().administer("election", &few);
 }
 
-fn elector_of_few<R: Runtime + Default>(database: &OnPostgres<R>, node: &str) -> Handle<R> {
+fn elector_of_few(database: &OnPostgres, node: &str) -> Handle {
     let store = PgStore::connect(&database.server().url_as("few", "few")).unwrap();
-    Election::<R>::builder("test").node(node).ttl(SHORT).store(store).build().unwrap().start()
+    Election::builder("test").node(node).ttl(SHORT).store(store).build().unwrap().start()
 }
 
 /// Otherwise the first to come would have the connection, and that may be the listener.
-async fn the_only_connection_is_the_electors<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn the_only_connection_is_the_electors(database: OnPostgres) {
     limited(&database, 1);
     for start in 0..8 {
         let elector = elector_of_few(&database, "a");
-        let elected = timeout::<R, _>(CALM, elector.elected()).await;
+        let elected = timeout::<Tokio, _>(CALM, elector.elected()).await;
         elected.unwrap_or_else(|| panic!("start {start}: never elected")).unwrap();
         assert!(!elector.status().listening);
         elector.shutdown().await;
@@ -49,7 +50,7 @@ async fn the_only_connection_is_the_electors<R: Runtime + Default>(database: OnP
 }
 
 /// As many connections as electors: an elector that loses its own finds that nobody listens on it.
-async fn a_listener_takes_no_elector_its_connection<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_listener_takes_no_elector_its_connection(database: OnPostgres) {
     limited(&database, 3);
     let electors = ["a", "b", "c"].map(|node| elector_of_few(&database, node));
     for elector in &electors {
@@ -68,7 +69,7 @@ async fn a_listener_takes_no_elector_its_connection<R: Runtime + Default>(databa
 }
 
 /// Where there is room for one connection, the elector has it.
-async fn a_listener_gives_way_to_its_elector<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_listener_gives_way_to_its_elector(database: OnPostgres) {
     limited(&database, 3);
     let elector = elector_of_few(&database, "a");
     let first = elector.elected().await.unwrap().epoch();
@@ -89,7 +90,7 @@ async fn a_listener_gives_way_to_its_elector<R: Runtime + Default>(database: OnP
     while listens() {}
     until(&elector, |status| !status.listening).await;
     // A lease of a second may run out meanwhile on a busy machine; then it is elected again.
-    let renewed = |lease: &Lease<R>| {
+    let renewed = |lease: &Lease| {
         let known = lease.until();
         until(&elector, move |status| status.tenure.as_ref().is_none_or(|own| own.until > known))
     };
@@ -105,11 +106,11 @@ async fn a_listener_gives_way_to_its_elector<R: Runtime + Default>(database: OnP
     let wide = "ALTER ROLE few CONNECTION LIMIT 5";
     database.server().administer("election", wide);
     let again = until(&elector, |status| status.listening);
-    timeout::<R, _>(2 * CALM, again).await.expect("there is room again");
+    timeout::<Tokio, _>(2 * CALM, again).await.expect("there is room again");
 }
 
 /// Pauses of at least this length are over at once, the others take their time.
-fn pause<R: Runtime + Default>(least: Arc<News<Duration>>, ended: Arc<AtomicUsize>) -> Pause {
+fn pause(least: Arc<News<Duration>>, ended: Arc<AtomicUsize>) -> Pause {
     Arc::new(move |time| {
         let (least, ended) = (least.clone(), ended.clone());
         Box::pin(async move {
@@ -118,7 +119,7 @@ fn pause<R: Runtime + Default>(least: Arc<News<Duration>>, ended: Arc<AtomicUsiz
                 least.until(|least| (time >= *least).then_some(())).await;
                 ended.fetch_add(1, Ordering::Relaxed);
             };
-            or(hurried, R::default().sleep(time)).await;
+            or(hurried, tokio::time::sleep(time)).await;
         })
     })
 }
@@ -136,13 +137,13 @@ async fn pauses(ended: &AtomicUsize, more: usize) -> Option<Notice> {
 }
 
 /// A network that forgets a connection tells neither end.
-async fn a_silent_listener_is_noticed<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_silent_listener_is_noticed(database: OnPostgres) {
     let port = database.server().port();
     let proxy = Proxy::to(port);
     let least = Arc::new(News::new(Duration::MAX));
     let ended = Arc::new(AtomicUsize::new(0));
     let me = candidacy(7, LONG);
-    let pause = pause::<R>(least.clone(), ended.clone());
+    let pause = pause(least.clone(), ended.clone());
     let mut store = database.store_at(proxy.port());
     let mut notices = store.notifications(me.registration(), pause);
     assert_eq!(notices.next().await, Some(Notice::Listening));
@@ -177,9 +178,7 @@ async fn asking<T>(store: &mut PgStore) -> T {
 }
 
 /// Each of the limits counts: here the database's. That nobody listens is said once.
-async fn the_last_connection_of_a_database_is_not_listened_on<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn the_last_connection_of_a_database_is_not_listened_on(database: OnPostgres) {
     limited(&database, 5);
     let administer = |what: &str| database.server().administer("postgres", what);
     administer("ALTER DATABASE election CONNECTION LIMIT 2");
@@ -195,7 +194,7 @@ async fn the_last_connection_of_a_database_is_not_listened_on<R: Runtime + Defau
             if backs_off {
                 counted.fetch_add(1, Ordering::Relaxed);
             } else {
-                R::default().sleep(time).await;
+                tokio::time::sleep(time).await;
             }
         })
     });
@@ -207,9 +206,7 @@ async fn the_last_connection_of_a_database_is_not_listened_on<R: Runtime + Defau
 }
 
 /// The abandoned session may be what takes up the room.
-async fn a_call_that_was_given_up_does_not_take_the_room_for_the_next<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn a_call_that_was_given_up_does_not_take_the_room_for_the_next(database: OnPostgres) {
     use sqlx::{Connection as _, Executor as _};
     limited(&database, 1);
     let mut store = PgStore::connect(&database.server().url_as("few", "few")).unwrap();
@@ -218,21 +215,19 @@ async fn a_call_that_was_given_up_does_not_take_the_room_for_the_next<R: Runtime
     let url = database.server().url_as("postgres", "");
     let mut holder = sqlx::PgConnection::connect(&url).await.unwrap();
     holder.execute(sqlx::raw_sql("BEGIN; LOCK TABLE election_leader")).await.unwrap();
-    let given_up = timeout::<R, _>(Duration::from_millis(300), store.leader(&name)).await;
+    let given_up = timeout::<Tokio, _>(Duration::from_millis(300), store.leader(&name)).await;
     assert!(given_up.is_none(), "{given_up:?}");
     drop(holder);
     let served = async { while store.leader(&name).await.is_err() {} };
-    timeout::<R, _>(CALM, served).await.expect("its own connection is in its way");
+    timeout::<Tokio, _>(CALM, served).await.expect("its own connection is in its way");
 }
 
 /// A session that the network has forgotten would stay on the server for as long as that believes
 /// in it. Nobody can close it from here, but the elector can end it there.
-async fn a_forgotten_listener_is_ended_before_there_is_another<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn a_forgotten_listener_is_ended_before_there_is_another(database: OnPostgres) {
     let link = Proxy::to(database.server().port());
     let store = database.store_at(link.port());
-    let election = Election::<R>::builder("test").node("a").ttl(CALM).store(store).build();
+    let election = Election::builder("test").node("a").ttl(CALM).store(store).build();
     let elector = election.unwrap().start();
     let lease = elector.elected().await.unwrap();
     let count =

@@ -5,12 +5,11 @@ use crate::{
     database::{OnMariaDb, OnPostgres, Served, until},
     servers::counted::{ELECTORS, counted, led, sessions, watched},
 };
-use election_driver::Runtime;
 use sqlx::{Connection as _, Executor as _, MySqlConnection, PgConnection};
 
 /// Three electors while somebody holds this lock, and after it.
 async fn behind<B: Served, L>(database: &B, lock: impl AsyncFnOnce() -> L) {
-    let electors = ELECTORS.map(|node| counted::<B::Runtime>(database.store(), node));
+    let electors = ELECTORS.map(|node| counted(database.store(), node));
     let before = led(&electors).await;
     let held = lock().await;
     let most = watched(&electors, || sessions(database));
@@ -24,9 +23,7 @@ async fn behind<B: Served, L>(database: &B, lock: impl AsyncFnOnce() -> L) {
     while led(&electors).await <= before {}
 }
 
-async fn nothing_piles_up_behind_a_lock_on_postgresql<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn nothing_piles_up_behind_a_lock_on_postgresql(database: OnPostgres) {
     let url = database.server().url_as("postgres", "");
     behind(&database, async || {
         let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -37,7 +34,7 @@ async fn nothing_piles_up_behind_a_lock_on_postgresql<R: Runtime + Default>(
     .await;
 }
 
-async fn nothing_piles_up_behind_a_lock_on_mariadb<R: Runtime + Default>(database: OnMariaDb<R>) {
+async fn nothing_piles_up_behind_a_lock_on_mariadb(database: OnMariaDb) {
     let url = database.server().url_as("root", "");
     for lock in [
         "LOCK TABLES election_leader WRITE, election_candidate WRITE",

@@ -7,13 +7,14 @@ use crate::{
 };
 use election_core::{Epoch, Loss, lease::Registration};
 use election_driver::{
-    Election, Handle, Notice, Notifications, Pause, PgStore, Runtime, Store as _,
+    Notice, Notifications, Pause, PgStore, Store as _,
     conformance::{
         Stores as _,
         tasks::{spawn, timeout},
     },
     now,
 };
+use election_tokio::{Election, Handle, Tokio};
 use futures_lite::StreamExt as _;
 use sqlx::{Connection as _, Executor as _, PgConnection};
 use std::{
@@ -28,25 +29,22 @@ use std::{
 const RECONNECT: Duration = Duration::from_secs(1);
 
 /// The notices of one candidate, once the server has confirmed that it listens.
-async fn notices<R: Runtime + Default>(
-    store: &mut PgStore,
-    registration: &Registration,
-) -> Notifications {
-    let pause: Pause = Arc::new(|time| Box::pin(R::default().sleep(time)));
+async fn notices(store: &mut PgStore, registration: &Registration) -> Notifications {
+    let pause: Pause = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
     let mut notices = store.notifications(registration, pause);
     assert_eq!(notices.next().await, Some(Notice::Listening));
     assert_eq!(notices.next().await, Some(Notice::Wake), "what came before is made up for");
     notices
 }
 
-async fn notify<R: Runtime + Default>(database: &OnPostgres<R>, payload: &str) {
+async fn notify(database: &OnPostgres, payload: &str) {
     database.execute(&format!("SELECT pg_notify('public.election_leader', '{payload}')")).await;
 }
 
-async fn what_a_notification_says<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn what_a_notification_says(database: OnPostgres) {
     let me = candidacy(7, LONG).registration().clone();
     let id = &me.candidate.id;
-    let mut notices = notices::<R>(&mut database.store(), &me).await;
+    let mut notices = notices(&mut database.store(), &me).await;
     let own =
         format!(r#"{{"ns":"test","action":"resigned","leader_id":"{id}","incarnation":"{id}"}}"#);
     // Such payloads name neither namespace nor term.
@@ -77,7 +75,7 @@ async fn what_a_notification_says<R: Runtime + Default>(database: OnPostgres<R>)
 }
 
 /// A user that may connect, and has no right to any table.
-async fn stranger<R: Runtime + Default>(database: &OnPostgres<R>) -> PgConnection {
+async fn stranger(database: &OnPostgres) -> PgConnection {
     let server = database.server().url_as("stranger", "stranger");
     let create = "CREATE ROLE stranger LOGIN PASSWORD 'stranger'";
     database.server().administer("election", create);
@@ -93,24 +91,20 @@ async fn tell(stranger: &mut PgConnection, payload: &str) {
 }
 
 /// An elector whose questions are counted.
-fn counted<R: Runtime + Default>(
-    database: &OnPostgres<R>,
-    node: &str,
-    ttl: Duration,
-) -> (Handle<R>, Arc<AtomicUsize>) {
+fn counted(database: &OnPostgres, node: &str, ttl: Duration) -> (Handle, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let store = Counting(database.store(), asked.clone());
-    let election = Election::<R>::builder("test").node(node).ttl(ttl).store(store).build().unwrap();
+    let election = Election::builder("test").node(node).ttl(ttl).store(store).build().unwrap();
     (election.start(), asked)
 }
 
 /// Any user who can connect can notify. That makes a leader look, and nothing more; a request
 /// counts only if it is in the row.
 /// What a transaction says is heard with its commit, and never if it is rolled back.
-async fn what_is_rolled_back_is_not_said<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn what_is_rolled_back_is_not_said(database: OnPostgres) {
     let me = candidacy(7, LONG);
     database.elect(&me).await.unwrap();
-    let mut notices = notices::<R>(&mut database.store(), me.registration()).await;
+    let mut notices = notices(&mut database.store(), me.registration()).await;
     let store = database.store();
     let another = r#"{"ns":"test","action":"resigned","leader_id":"x","epoch":1}"#;
     for commits in [false, true] {
@@ -130,7 +124,7 @@ async fn what_is_rolled_back_is_not_said<R: Runtime + Default>(database: OnPostg
     }
 }
 
-async fn a_word_alone_deposes_nobody<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_word_alone_deposes_nobody(database: OnPostgres) {
     let mut stranger = stranger(&database).await;
     let (leader, asked) = counted(&database, "a", LONG);
     let lease = leader.elected().await.unwrap();
@@ -159,11 +153,11 @@ async fn a_word_alone_deposes_nobody<R: Runtime + Default>(database: OnPostgres<
 
 /// More notifications than anybody can act on: the leader renews all the same, and asks the
 /// database no oftener than wake-ups are spaced.
-async fn a_flood_of_words_starves_nobody<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_flood_of_words_starves_nobody(database: OnPostgres) {
     let mut stranger = stranger(&database).await;
     let (leader, asked) = counted(&database, "a", SHORT * 2);
     let lease = leader.elected().await.unwrap();
-    let flood = spawn::<R, ()>(async move {
+    let flood = spawn::<Tokio, ()>(async move {
         for round in 0..=u64::MAX {
             let flood = format!(
                 r#"SELECT pg_notify('public.election_leader', json_build_object('ns',
@@ -190,9 +184,9 @@ async fn a_flood_of_words_starves_nobody<R: Runtime + Default>(database: OnPostg
 }
 
 /// river#286: the node that resigned heard of its own resignation, and won again.
-async fn who_resigned_does_not_hear_of_it<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn who_resigned_does_not_hear_of_it(database: OnPostgres) {
     let mut a = candidacy(1, LONG);
-    let mut notices = notices::<R>(&mut database.store(), a.registration()).await;
+    let mut notices = notices(&mut database.store(), a.registration()).await;
     for round in 0..3 {
         assert!(a.leads(&database.elect(&a).await.unwrap()), "round {round}");
         database.unregister(&a).await.unwrap();
@@ -205,10 +199,10 @@ async fn who_resigned_does_not_hear_of_it<R: Runtime + Default>(database: OnPost
 }
 
 /// The listening connection is lost; a look makes up for the notices missed meanwhile.
-async fn a_lost_listener_comes_back<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_lost_listener_comes_back(database: OnPostgres) {
     let me = candidacy(7, LONG);
     let mut store = database.store();
-    let mut notices = notices::<R>(&mut store, me.registration()).await;
+    let mut notices = notices(&mut store, me.registration()).await;
     for _ in 0..3 {
         let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                     WHERE application_name = 'election listener'";
@@ -226,7 +220,7 @@ async fn a_lost_listener_comes_back<R: Runtime + Default>(database: OnPostgres<R
 }
 
 /// river#1205, #1207: wake-ups neither pile up nor block anybody.
-async fn a_storm_of_notifications_is_a_few_looks<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_storm_of_notifications_is_a_few_looks(database: OnPostgres) {
     let leader = database.elector("a", LONG);
     leader.elected().await.unwrap();
     let (follower, asked) = counted(&database, "b", LONG);
@@ -246,7 +240,7 @@ async fn a_storm_of_notifications_is_a_few_looks<R: Runtime + Default>(database:
 }
 
 /// Anybody may notify, with any number: it is a hint to look, and no epoch is ever taken from it.
-async fn a_forged_notification_raises_no_epoch<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn a_forged_notification_raises_no_epoch(database: OnPostgres) {
     let leader = database.elector("a", LONG);
     let epoch = leader.elected().await.unwrap().epoch();
     let follower = database.elector("b", LONG);
@@ -269,16 +263,16 @@ async fn a_forged_notification_raises_no_epoch<R: Runtime + Default>(database: O
 }
 
 /// A notification tells of the request too, not only the look with which a listener begins.
-async fn whoever_is_asked_to_resign_is_told<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn whoever_is_asked_to_resign_is_told(database: OnPostgres) {
     let me = candidacy(7, LONG);
     let epoch = database.elect(&me).await.unwrap().epoch;
-    let mut notices = notices::<R>(&mut database.store(), me.registration()).await;
+    let mut notices = notices(&mut database.store(), me.registration()).await;
     let patience = Duration::from_secs(20);
     assert_eq!(database.ask_leader().await.unwrap(), Some(epoch));
-    let told = timeout::<R, _>(patience, notices.next()).await;
+    let told = timeout::<Tokio, _>(patience, notices.next()).await;
     assert_eq!(told, Some(Some(Notice::Wake)), "of leaders");
     assert!(database.request_resign(epoch).await.unwrap());
-    let told = timeout::<R, _>(patience, notices.next()).await;
+    let told = timeout::<Tokio, _>(patience, notices.next()).await;
     assert_eq!(told, Some(Some(Notice::Wake)), "of this one");
 }
 

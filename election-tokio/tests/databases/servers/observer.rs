@@ -5,10 +5,10 @@
 use crate::database::Backend;
 use election_core::{Epoch, Timestamp};
 use election_driver::{
-    Handle, Runtime as _,
     conformance::tasks::{News, spawn},
     now,
 };
+use election_tokio::{Handle, Tokio};
 use std::{sync::Arc, time::Duration};
 
 #[derive(Clone, Debug)]
@@ -32,18 +32,12 @@ impl Observer {
     }
 
     /// Follows an elector: whenever it leads, it writes under the fence, again and again.
-    pub(crate) fn follow<B: Backend>(
-        &self,
-        node: &'static str,
-        handle: Handle<B::Runtime>,
-        database: &Arc<B>,
-    ) {
+    pub(crate) fn follow<B: Backend>(&self, node: &'static str, handle: Handle, database: &Arc<B>) {
         let (this, database) = (self.clone(), database.clone());
-        let runtime = B::Runtime::default();
-        spawn::<B::Runtime, _>(async move {
+        spawn::<Tokio, _>(async move {
             while let Ok(lease) = handle.elected().await {
                 let place = this.begin(node, lease.epoch());
-                let pace = || runtime.sleep(Duration::from_millis(5));
+                let pace = || tokio::time::sleep(Duration::from_millis(5));
                 while lease.until_lost(pace()).await.is_ok() {
                     let _ = lease.until_lost(database.write(&lease)).await;
                 }

@@ -2,17 +2,15 @@
 //! are an hour apart.
 
 use crate::database::{Backend, OnPostgres, Served, candidacy, namespace, until};
+use crate::on::OnNothing;
 use election_core::{
     Timestamp,
     lease::{self, Answer, Config, ConfigBuilder, Failure, Query, Row},
     sql::Flavor,
 };
-use election_driver::{
-    Election, PgStore, Runtime, Store as _, StoreError,
-    conformance::{OnNothing, Stores as _},
-    now,
-};
+use election_driver::{PgStore, Store as _, StoreError, conformance::Stores as _, now};
 use election_testing::{Kind, Proxy, Server};
+use election_tokio::Election;
 use futures_lite::future::yield_now;
 use std::time::Duration;
 
@@ -21,16 +19,16 @@ const TTL: Duration = Duration::from_secs(6);
 const HOUR: i64 = 3_600;
 
 /// A primary with the tables, and a replica of it.
-struct Pair<R> {
-    primary: OnPostgres<R>,
+struct Pair {
+    primary: OnPostgres,
     replica: Server,
 }
 
-impl<R: Runtime + Default> Pair<R> {
+impl Pair {
     async fn start(ahead: i64) -> Self {
         let server = Server::start_with_clock(Kind::Postgres);
         server.set_clock(ahead);
-        let primary = OnPostgres::<R>::on(server).await;
+        let primary = OnPostgres::on(server).await;
         let replica = primary.server().standby();
         Self { primary, replica }
     }
@@ -69,19 +67,19 @@ impl<R: Runtime + Default> Pair<R> {
         PgStore::connect(&self.replica.url()).unwrap()
     }
 
-    fn election(&self, node: &str, store: PgStore) -> Election<R, PgStore> {
+    fn election(&self, node: &str, store: PgStore) -> Election<PgStore> {
         // Looks as soon as there is something to see, and all trust is belief.
         let eager = |config: ConfigBuilder| {
             config.interval(Duration::from_millis(50)).jitter(Duration::ZERO)
         };
-        let builder = Election::<R>::builder("test").node(node).ttl(TTL).grace(Duration::ZERO);
+        let builder = Election::builder("test").node(node).ttl(TTL).grace(Duration::ZERO);
         builder.config(eager).store(store).build().unwrap()
     }
 }
 
 /// How far the work of a leader whose win was lost reaches into the next leadership.
-async fn overlap<R: Runtime + Default>(ahead: i64, asks: bool) -> Duration {
-    let pair = Pair::<R>::start(ahead).await;
+async fn overlap(ahead: i64, asks: bool) -> Duration {
+    let pair = Pair::start(ahead).await;
     pair.fall_behind();
     let a = pair.election("a", pair.primary.store()).start();
     let lease = a.elected().await.unwrap();
@@ -100,17 +98,17 @@ async fn overlap<R: Runtime + Default>(ahead: i64, asks: bool) -> Duration {
     overlap
 }
 
-async fn a_lost_term_is_outlasted<R: Runtime + Default>(_: OnNothing<R>) {
+async fn a_lost_term_is_outlasted(_: OnNothing) {
     for ahead in [HOUR, -HOUR] {
-        assert_eq!(overlap::<R>(ahead, true).await, Duration::ZERO, "{ahead}");
+        assert_eq!(overlap(ahead, true).await, Duration::ZERO, "{ahead}");
     }
     // Without the rule two lead: what this check is about does happen here.
-    assert!(overlap::<R>(HOUR, false).await > Duration::from_millis(500));
+    assert!(overlap(HOUR, false).await > Duration::from_millis(500));
 }
 
 /// The replica's row says that its lease ended long ago.
-async fn a_leader_whose_renewals_were_lost_leads_on<R: Runtime + Default>(_: OnNothing<R>) {
-    let pair = Pair::<R>::start(-HOUR).await;
+async fn a_leader_whose_renewals_were_lost_leads_on(_: OnNothing) {
+    let pair = Pair::start(-HOUR).await;
     let port = pair.primary.server().port();
     let link = Proxy::to(port);
     let a = pair.election("a", pair.primary.store_at(link.port())).start();
@@ -139,8 +137,8 @@ async fn a_leader_whose_renewals_were_lost_leads_on<R: Runtime + Default>(_: OnN
 
 /// A holder was frozen; the win of its successor is lost, and by the replica's clock its own lease
 /// still runs.
-async fn call_by_call_nobody_comes_back_too_soon<R: Runtime + Default>(_: OnNothing<R>) {
-    let pair = Pair::<R>::start(HOUR).await;
+async fn call_by_call_nobody_comes_back_too_soon(_: OnNothing) {
+    let pair = Pair::start(HOUR).await;
     let expiry = Duration::from_secs(3);
     let (mut frozen, mut lost, mut third) =
         (candidacy(1, expiry), candidacy(2, expiry), candidacy(3, expiry));
@@ -186,10 +184,8 @@ async fn call_by_call_nobody_comes_back_too_soon<R: Runtime + Default>(_: OnNoth
 }
 
 /// Whoever attempts at a promoted server records since when it is known.
-async fn at_a_promoted_server_every_documented_right_is_needed<R: Runtime + Default>(
-    _: OnNothing<R>,
-) {
-    let pair = Pair::<R>::start(0).await;
+async fn at_a_promoted_server_every_documented_right_is_needed(_: OnNothing) {
+    let pair = Pair::start(0).await;
     let order = |order: &str| pair.primary.server().administer("election", order);
     order("CREATE ROLE app LOGIN PASSWORD 'app'");
     order(Kind::Postgres.grants());
@@ -210,9 +206,9 @@ async fn at_a_promoted_server_every_documented_right_is_needed<R: Runtime + Defa
 
 /// Its timelines begin again with the first. What is recorded of an earlier second one must not stand
 /// for the next.
-async fn after_pg_upgrade_a_timeline_is_another_one<R: Runtime + Default>(_: OnNothing<R>) {
+async fn after_pg_upgrade_a_timeline_is_another_one(_: OnNothing) {
     let ttl = Duration::from_secs(1);
-    let mut pair = Pair::<R>::start(0).await;
+    let mut pair = Pair::start(0).await;
     pair.catch_up();
     pair.fail_over();
     let (mut promoted, mut caller) = (pair.promoted(), candidacy(1, ttl));
@@ -225,7 +221,7 @@ async fn after_pg_upgrade_a_timeline_is_another_one<R: Runtime + Default>(_: OnN
     };
     drop(promoted);
     pair.replica.terminate();
-    let upgraded = OnPostgres::<R>::on(pair.replica.upgraded()).await;
+    let upgraded = OnPostgres::on(pair.replica.upgraded()).await;
     let row = upgraded.row().await.unwrap();
     assert_eq!((row.epoch, row.server), (old.epoch, lease::Server::FIRST));
     // As if that had come of another, which was promoted twice.
@@ -259,8 +255,8 @@ async fn after_pg_upgrade_a_timeline_is_another_one<R: Runtime + Default>(_: OnN
     assert_eq!(won.get() >> 42, 4, "{won}: every promotion counts, of each cluster");
 }
 
-async fn a_synchronous_standby_loses_nothing<R: Runtime + Default>(_: OnNothing<R>) {
-    let pair = Pair::<R>::start(0).await;
+async fn a_synchronous_standby_loses_nothing(_: OnNothing) {
+    let pair = Pair::start(0).await;
     let order = |text: &str| pair.primary.server().administer("postgres", text);
     order("ALTER SYSTEM SET synchronous_standby_names = '*'");
     order("SELECT pg_reload_conf()");
@@ -274,9 +270,9 @@ async fn a_synchronous_standby_loses_nothing<R: Runtime + Default>(_: OnNothing<
 }
 
 /// Commits wait there for as long as it is away, and the server says nothing by itself.
-async fn a_synchronous_standby_that_is_away_is_named<R: Runtime + Default>(_: OnNothing<R>) {
-    let mut pair = Pair::<R>::start(0).await;
-    let order = |pair: &Pair<R>, text: &str| pair.primary.server().administer("postgres", text);
+async fn a_synchronous_standby_that_is_away_is_named(_: OnNothing) {
+    let mut pair = Pair::start(0).await;
+    let order = |pair: &Pair, text: &str| pair.primary.server().administer("postgres", text);
     order(&pair, "ALTER SYSTEM SET synchronous_standby_names = '*'");
     order(&pair, "SELECT pg_reload_conf()");
     let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
@@ -305,8 +301,8 @@ async fn a_synchronous_standby_that_is_away_is_named<R: Runtime + Default>(_: On
     assert!(caller.leads(&row), "{row:?}");
 }
 
-async fn who_waits_at_a_promoted_server_says_for_how_long<R: Runtime + Default>(_: OnNothing<R>) {
-    let pair = Pair::<R>::start(0).await;
+async fn who_waits_at_a_promoted_server_says_for_how_long(_: OnNothing) {
+    let pair = Pair::start(0).await;
     pair.catch_up();
     pair.fail_over();
     let b = pair.election("b", pair.promoted()).start();
@@ -327,10 +323,8 @@ async fn who_waits_at_a_promoted_server_says_for_how_long<R: Runtime + Default>(
 }
 
 /// Nobody can say there that only one leads. But who hears nothing more from its database stops.
-async fn beside_a_primary_that_lives_on_only_the_trust_window_holds<R: Runtime + Default>(
-    _: OnNothing<R>,
-) {
-    let pair = Pair::<R>::start(0).await;
+async fn beside_a_primary_that_lives_on_only_the_trust_window_holds(_: OnNothing) {
+    let pair = Pair::start(0).await;
     let a = pair.election("a", pair.primary.store()).start();
     let lease = a.elected().await.unwrap();
     pair.fall_behind();
@@ -349,10 +343,8 @@ async fn beside_a_primary_that_lives_on_only_the_trust_window_holds<R: Runtime +
     a.withdraw();
 }
 
-async fn who_cannot_tell_its_history_is_refused_with_the_remedy<R: Runtime + Default>(
-    _: OnNothing<R>,
-) {
-    let pair = Pair::<R>::start(0).await;
+async fn who_cannot_tell_its_history_is_refused_with_the_remedy(_: OnNothing) {
+    let pair = Pair::start(0).await;
     pair.primary.store().elect(&mut candidacy(2, Duration::from_secs(1))).await.unwrap();
     pair.catch_up();
     let error = pair.promoted().leader(&namespace()).await.unwrap_err().to_string();

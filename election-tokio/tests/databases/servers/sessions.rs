@@ -11,9 +11,10 @@ use election_core::{
     lease::{Config, Failure, Query},
 };
 use election_driver::{
-    FenceError, Lease, MySqlStore, PgStore, Runtime, Store as _, StoreError,
+    FenceError, MySqlStore, PgStore, Store as _, StoreError,
     conformance::{Stores as _, tasks::spawn},
 };
+use election_tokio::{Lease, Tokio};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, MySqlConnection};
 use std::time::{Duration, Instant};
 
@@ -35,9 +36,7 @@ const MARIADB: &[(&str, &str)] = &[
     ("sql_mode = ''", "sql_mode = DEFAULT"),
 ];
 
-async fn mariadb_elects_and_commits_under_every_setting<R: Runtime + Default>(
-    database: OnMariaDb<R>,
-) {
+async fn mariadb_elects_and_commits_under_every_setting(database: OnMariaDb) {
     let set = |what: &str| database.server().administer("mysql", &format!("SET GLOBAL {what}"));
     for (number, (setting, undone)) in (1..).zip(MARIADB) {
         set(setting);
@@ -64,13 +63,11 @@ async fn mariadb_elects_and_commits_under_every_setting<R: Runtime + Default>(
 
 /// With foreign keys off in every session except those that switch them on, a fence holds up the
 /// next term all the same; a caller's session without them gets an error.
-async fn a_fence_on_mariadb_needs_foreign_keys_and_says_so<R: Runtime + Default>(
-    database: OnMariaDb<R>,
-) {
+async fn a_fence_on_mariadb_needs_foreign_keys_and_says_so(database: OnMariaDb) {
     let off = "SET GLOBAL foreign_key_checks = 0";
     database.server().administer("mysql", off);
     let (leader, driver) = database.election("leader", SHORT).into_parts();
-    let driver = spawn::<R, _>(driver);
+    let driver = spawn::<Tokio, _>(driver);
     let lease = leader.elected().await.unwrap();
     let mut unfit = database.begin("READ COMMITTED").await;
     refused(lease.fence(&mut unfit).await, &["foreign_key_checks", "SET SESSION"]);
@@ -89,7 +86,7 @@ async fn a_fence_on_mariadb_needs_foreign_keys_and_says_so<R: Runtime + Default>
     assert!(heir.elected().await.unwrap().epoch() > lease.epoch());
 }
 
-async fn fence<R: Runtime>(lease: &Lease<R>, transaction: &mut sqlx::Transaction<'_, sqlx::MySql>) {
+async fn fence(lease: &Lease, transaction: &mut sqlx::Transaction<'_, sqlx::MySql>) {
     lease.fence(transaction).await.unwrap();
 }
 
@@ -102,9 +99,7 @@ fn refused(outcome: Result<(), FenceError>, words: &[&str]) {
 }
 
 /// No session without foreign keys wins anything past a fence: the statement itself prevents it.
-async fn an_attempt_without_foreign_keys_wins_nothing<R: Runtime + Default>(
-    database: OnMariaDb<R>,
-) {
+async fn an_attempt_without_foreign_keys_wins_nothing(database: OnMariaDb) {
     let [a, mut b] = [1, 2].map(|number| candidacy(number, LONG));
     let first = database.elect(&a).await.unwrap();
     database.unregister(&a).await.unwrap();
@@ -127,7 +122,7 @@ async fn an_attempt_without_foreign_keys_wins_nothing<R: Runtime + Default>(
 }
 
 /// Outside a transaction nothing would ever be committed; inside, the caller's commit counts.
-async fn a_call_that_nobody_would_commit_is_refused<R: Runtime + Default>(database: OnMariaDb<R>) {
+async fn a_call_that_nobody_would_commit_is_refused(database: OnMariaDb) {
     let url = database.server().url();
     let store = MySqlStore::connect(&url).unwrap();
     let mut me = candidacy(1, LONG);
@@ -158,9 +153,7 @@ async fn a_call_that_nobody_would_commit_is_refused<R: Runtime + Default>(databa
 }
 
 /// A clock that was stopped in the future would take a lease that has not run out.
-async fn a_session_whose_clock_stands_still_is_refused<R: Runtime + Default>(
-    database: OnMariaDb<R>,
-) {
+async fn a_session_whose_clock_stands_still_is_refused(database: OnMariaDb) {
     let url = database.server().url();
     let store = MySqlStore::connect(&url).unwrap();
     let [leader, mut me] = [1, 2].map(|number| candidacy(number, LONG));
@@ -195,9 +188,7 @@ const POSTGRES: &[&str] = &[
     "idle_in_transaction_session_timeout = '1min'",
 ];
 
-async fn postgres_elects_and_fences_under_every_setting<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn postgres_elects_and_fences_under_every_setting(database: OnPostgres) {
     for (number, setting) in (1..).zip(POSTGRES) {
         let set = |what: &str| {
             database.server().administer("election", &format!("ALTER ROLE election {what}"));
@@ -214,7 +205,7 @@ async fn postgres_elects_and_fences_under_every_setting<R: Runtime + Default>(
         lease.fence(&mut fenced).await.unwrap_or_else(|error| panic!("{setting}: {error}"));
         let expire = "UPDATE public.election_leader SET expires_ms = 1000";
         let mut by_hand = database.begin("READ COMMITTED").await;
-        OnPostgres::<R>::run(&mut by_hand, expire).await.unwrap();
+        OnPostgres::run(&mut by_hand, expire).await.unwrap();
         by_hand.commit().await.unwrap();
         // Expired or not: the next term waits for the fenced transaction.
         match database.elect(&other).await {
@@ -229,7 +220,7 @@ async fn postgres_elects_and_fences_under_every_setting<R: Runtime + Default>(
 }
 
 /// A user who may create functions in a schema on the path must not replace the clock.
-async fn postgres_takes_the_clock_from_nobody_else<R: Runtime + Default>(database: OnPostgres<R>) {
+async fn postgres_takes_the_clock_from_nobody_else(database: OnPostgres) {
     const PLANTED: &str = "CREATE FUNCTION public.mul(double precision, integer) \
          RETURNS double precision LANGUAGE sql AS 'SELECT $1*$2::double precision*1000'; \
          CREATE OPERATOR public.* (function = public.mul, leftarg = double precision, \
@@ -253,9 +244,7 @@ async fn postgres_takes_the_clock_from_nobody_else<R: Runtime + Default>(databas
 }
 
 /// Commands that run when an ordinary user connects can stop the clock, and lead elsewhere.
-async fn mariadb_keeps_clock_and_database_despite_init_connect<R: Runtime + Default>(
-    database: OnMariaDb<R>,
-) {
+async fn mariadb_keeps_clock_and_database_despite_init_connect(database: OnMariaDb) {
     let administer = |what: &str| database.server().administer("mysql", what);
     administer("CREATE DATABASE elsewhere");
     administer("GRANT ALL ON elsewhere.* TO election@'127.0.0.1'");
@@ -271,9 +260,7 @@ async fn mariadb_keeps_clock_and_database_despite_init_connect<R: Runtime + Defa
 }
 
 /// A bound that the caller has set for one transaction ends with it.
-async fn what_was_set_for_a_transaction_ends_with_it<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn what_was_set_for_a_transaction_ends_with_it(database: OnPostgres) {
     let url = database.server().url();
     let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
     let mut transaction = connection.begin().await.unwrap();
@@ -286,9 +273,7 @@ async fn what_was_set_for_a_transaction_ends_with_it<R: Runtime + Default>(
 }
 
 /// An operator who ends idle sessions in the URL has them ended, an elector's included.
-async fn postgres_ends_idle_sessions_as_soon_as_their_user_says<R: Runtime + Default>(
-    database: OnPostgres<R>,
-) {
+async fn postgres_ends_idle_sessions_as_soon_as_their_user_says(database: OnPostgres) {
     let url = format!("{}?options=-c%20idle_session_timeout%3D2s", database.server().url());
     let mut store = PgStore::connect(&url).unwrap();
     store.prepare(&Config::builder().ttl(Duration::from_secs(30)).build().unwrap());

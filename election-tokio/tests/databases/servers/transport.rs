@@ -4,8 +4,9 @@
 //! `::ffff:127.0.0.1` is this machine, but its spelling does not show that: so a test can try what
 //! holds for a server far away.
 
+use crate::on::OnNothing;
 use election_core::{lease::Failure, sql::Tables};
-use election_driver::{MySqlStore, PgStore, Runtime, StoreError, conformance::OnNothing};
+use election_driver::{MySqlStore, PgStore, StoreError};
 use election_testing::{Kind, Server};
 use sqlx::{
     mysql::{MySqlConnectOptions, MySqlPoolOptions},
@@ -91,9 +92,7 @@ fn refused<T>(outcome: Result<T, StoreError>, words: &[&str]) {
     }
 }
 
-async fn who_says_that_postgres_knows_no_tls_gets_no_password<R: Runtime + Default>(
-    _: OnNothing<R>,
-) {
+async fn who_says_that_postgres_knows_no_tls_gets_no_password(_: OnNothing) {
     let thief = Thief::lie_in_wait(Kind::Postgres);
     let mut store = PgStore::connect(&thief.url("postgres", "")).unwrap();
     refused(store.ensure_schema().await, &["does not offer TLS", "sslmode=disable"]);
@@ -107,7 +106,7 @@ async fn who_says_that_postgres_knows_no_tls_gets_no_password<R: Runtime + Defau
     }
 }
 
-async fn who_says_that_mysql_knows_no_tls_learns_nothing<R: Runtime + Default>(_: OnNothing<R>) {
+async fn who_says_that_mysql_knows_no_tls_learns_nothing(_: OnNothing) {
     for scheme in ["mysql", "mariadb"] {
         let thief = Thief::lie_in_wait(Kind::MariaDb);
         let mut store = MySqlStore::connect(&thief.url(scheme, "")).unwrap();
@@ -120,7 +119,7 @@ async fn who_says_that_mysql_knows_no_tls_learns_nothing<R: Runtime + Default>(_
     }
 }
 
-async fn postgres_over_a_network_is_verified<R: Runtime + Default>(_: OnNothing<R>) {
+async fn postgres_over_a_network_is_verified(_: OnNothing) {
     let server = Server::start_encrypted(Kind::Postgres);
     let url = server.distant_url();
     let words = ["certificate", "sslrootcert"];
@@ -147,7 +146,7 @@ async fn postgres_over_a_network_is_verified<R: Runtime + Default>(_: OnNothing<
     PgStore::from_pool(&pool).ensure_schema().await.unwrap();
 }
 
-async fn mariadb_over_a_network_is_verified<R: Runtime + Default>(_: OnNothing<R>) {
+async fn mariadb_over_a_network_is_verified(_: OnNothing) {
     let server = Server::start_encrypted(Kind::MariaDb);
     let url = server.distant_url();
     let words = ["certificate", "ssl-ca"];
@@ -171,7 +170,7 @@ async fn mariadb_over_a_network_is_verified<R: Runtime + Default>(_: OnNothing<R
 
 /// A client that names an authority wants to know its server, on this machine too: at the other end
 /// of a tunnel, for instance.
-async fn an_authority_that_is_named_is_asked<R: Runtime + Default>(_: OnNothing<R>) {
+async fn an_authority_that_is_named_is_asked(_: OnNothing) {
     let server = Server::start_encrypted(Kind::Postgres);
     let stranger = Server::start_encrypted(Kind::Postgres);
     let url = |server: &Server, authority: &Server| {

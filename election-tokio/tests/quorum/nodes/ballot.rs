@@ -1,20 +1,19 @@
 //! A ballot has one keeper.
 
+use crate::on::OnNothing;
 use election_core::quorum::Position;
-use election_driver::{
-    Network, StartError,
-    conformance::{OnNothing, Place},
-};
+use election_driver::{StartError, conformance::Place};
 use election_testing::process::eventually;
+use election_tokio::Tokio;
 use std::{
     io::{BufRead as _, BufReader},
     process::{Command, Stdio},
 };
 
 /// A ballot has one keeper: a node of this process, or another process.
-async fn a_ballot_that_is_kept_is_refused<R: Network + Default>(_: OnNothing<R>) {
+async fn a_ballot_that_is_kept_is_refused(_: OnNothing) {
     let place = Place::new(3);
-    let refused = async || match place.cluster::<R>(0, Position::default()).open().await {
+    let refused = async || match place.cluster::<Tokio>(0, Position::default()).open().await {
         Err(StartError::Ballot { reason, path }) => {
             assert_eq!(path, place.ballot(0));
             for word in ["another process", "another node of this one", "give each node"] {
@@ -25,7 +24,7 @@ async fn a_ballot_that_is_kept_is_refused<R: Network + Default>(_: OnNothing<R>)
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("two keep a ballot"),
     };
-    let member = place.cluster::<R>(0, Position::default()).start().await.expect("a node");
+    let member = place.cluster::<Tokio>(0, Position::default()).start().await.expect("a node");
     refused().await;
     member.handle().shutdown().await;
 
@@ -40,7 +39,7 @@ async fn a_ballot_that_is_kept_is_refused<R: Network + Default>(_: OnNothing<R>)
     refused().await;
     drop(holder.stdin.take());
     eventually("the end of the other process", || holder.try_wait().expect("our child"));
-    let member = place.cluster::<R>(0, Position::default()).start().await;
+    let member = place.cluster::<Tokio>(0, Position::default()).start().await;
     member.expect("the ballot is free").handle().shutdown().await;
 }
 

@@ -1,18 +1,20 @@
 //! What a cluster is refused for: every message names cause, place and remedy.
 
+use crate::on::OnNothing;
 use election_core::quorum::ConfigError;
-use election_driver::{Cluster, ClusterBuilder, ClusterError, Network, conformance::OnNothing};
+use election_driver::ClusterError;
 use election_testing::Lines;
+use election_tokio::{Cluster, ClusterBuilder};
 use std::time::Duration;
 
-fn of<R: Network + Default>(members: &[(&str, &str)]) -> ClusterBuilder<R> {
-    let begun = Cluster::<R>::builder("billing").node("n1").without_data().ballot("ballot");
+fn of(members: &[(&str, &str)]) -> ClusterBuilder {
+    let begun = Cluster::builder("billing").node("n1").without_data().ballot("ballot");
     members.iter().fold(begun, |builder, (id, address)| builder.member(*id, *address))
 }
 
 const TWO: [(&str, &str); 2] = [("n1", "127.0.0.1:7401"), ("n2", "127.0.0.1:7402")];
 
-fn refused<R: Network>(builder: ClusterBuilder<R>) -> ClusterError {
+fn refused(builder: ClusterBuilder) -> ClusterError {
     let error = builder.build().err().expect("an error");
     let said = error.to_string();
     for foreign in ["database", "PostgreSQL", "NodeId", "Duration", "u16", "None", "Some("] {
@@ -21,10 +23,7 @@ fn refused<R: Network>(builder: ClusterBuilder<R>) -> ClusterError {
     error
 }
 
-async fn every_error_names_its_cause_its_place_and_the_remedy<R: Network + Default>(
-    _: OnNothing<R>,
-) {
-    let of = of::<R>;
+async fn every_error_names_its_cause_its_place_and_the_remedy(_: OnNothing) {
     let long = "x".repeat(300);
     let secs = Duration::from_secs;
     for (builder, words) in [
@@ -65,16 +64,13 @@ async fn every_error_names_its_cause_its_place_and_the_remedy<R: Network + Defau
 }
 
 /// What a cluster's build logs.
-fn logged<R: Network>(builder: ClusterBuilder<R>) -> String {
+fn logged(builder: ClusterBuilder) -> String {
     let lines = Lines::default();
     lines.of(|| builder.build().expect("a cluster"));
     lines.said()
 }
 
-async fn an_address_that_leads_others_astray_is_worth_a_warning<R: Network + Default>(
-    _: OnNothing<R>,
-) {
-    let of = of::<R>;
+async fn an_address_that_leads_others_astray_is_worth_a_warning(_: OnNothing) {
     let far = || of(&[("n1", "10.0.0.1:7400"), ("n2", "10.0.0.2:7400")]).insecure();
     let warning = "the others are told to find this node at";
     let everywhere = logged(of(&TWO).announce("0.0.0.0:80"));

@@ -1,21 +1,20 @@
 //! Links between members that break, delay, and lead to somebody who does not read.
 
+use crate::on::OnNothing;
 use election_core::Epoch;
 use election_driver::{
-    Member, Network, Status,
-    conformance::{
-        OnNothing,
-        cluster::{DOWN_AFTER, Place, first, leads_on, shut_down},
-    },
+    Status,
+    conformance::cluster::{DOWN_AFTER, Place, first, leads_on, shut_down},
 };
 use election_testing::{LinkState, Proxy};
+use election_tokio::{Member, Tokio};
 use std::time::Duration;
 
 /// A trio of which one follower is behind links of its own: one to each of the others, and one from
 /// each.
-struct Remote<R: Network> {
+struct Remote {
     _place: Place,
-    members: Vec<Member<R>>,
+    members: Vec<Member>,
     leads: usize,
     remote: usize,
     epoch: Epoch,
@@ -25,7 +24,7 @@ struct Remote<R: Network> {
     _others: Vec<Proxy>,
 }
 
-impl<R: Network + Default> Remote<R> {
+impl Remote {
     async fn new() -> Self {
         let place = Place::new(3);
         let port = |nth| -> u16 {
@@ -36,7 +35,7 @@ impl<R: Network + Default> Remote<R> {
         let (mut links, mut members) = (Vec::new(), Vec::new());
         for own in 0..3 {
             let ways: Vec<_> = (0..3).map(|other| Proxy::to(port(other))).collect();
-            let cluster = place.routed::<R>(own, |other| match other == own {
+            let cluster = place.routed::<Tokio>(own, |other| match other == own {
                 true => place.address(own).to_owned(),
                 false => format!("127.0.0.1:{}", ways[other].port()),
             });
@@ -62,11 +61,11 @@ impl<R: Network + Default> Remote<R> {
         this
     }
 
-    fn leader(&self) -> &Member<R> {
+    fn leader(&self) -> &Member {
         &self.members[self.leads]
     }
 
-    fn remote(&self) -> &Member<R> {
+    fn remote(&self) -> &Member {
         &self.members[self.remote]
     }
 
@@ -81,13 +80,13 @@ impl<R: Network + Default> Remote<R> {
         let carries = || self.links().all(|link| link.connections() > 0);
         let holds = || match is_connected {
             true => {
-                let each = |it: &Member<R>| it.peers().iter().all(|peer| peer.connected);
+                let each = |it: &Member| it.peers().iter().all(|peer| peer.connected);
                 carries() && self.members.iter().all(each)
             }
             false => self.remote().peers().iter().all(|peer| !peer.connected),
         };
         while !holds() {
-            R::default().sleep(Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
@@ -104,8 +103,8 @@ impl<R: Network + Default> Remote<R> {
 }
 
 /// Links that were cut are made again, as soon as that is possible.
-async fn a_member_reconnects<R: Network + Default>(_: OnNothing<R>) {
-    let remote = Remote::<R>::new().await;
+async fn a_member_reconnects(_: OnNothing) {
+    let remote = Remote::new().await;
     let before: Vec<_> = remote.links().map(Proxy::made).collect();
     remote.links().for_each(|link| link.set_refusing(true));
     remote.links().for_each(Proxy::cut);
@@ -120,8 +119,8 @@ async fn a_member_reconnects<R: Network + Default>(_: OnNothing<R>) {
 }
 
 /// Everything that a member says and hears comes late. It follows all the same.
-async fn a_slow_member_costs_nobody_leadership<R: Network + Default>(_: OnNothing<R>) {
-    let remote = Remote::<R>::new().await;
+async fn a_slow_member_costs_nobody_leadership(_: OnNothing) {
+    let remote = Remote::new().await;
     let slow = LinkState::Slow(DOWN_AFTER / 10);
     remote.links().for_each(|link| link.set(slow, slow));
     leads_on(remote.leader(), remote.epoch, DOWN_AFTER * 2).await;
@@ -130,8 +129,8 @@ async fn a_slow_member_costs_nobody_leadership<R: Network + Default>(_: OnNothin
 }
 
 /// A member that reads nothing hears of no leader, and can still ask for votes.
-async fn a_deaf_member_costs_nobody_leadership<R: Network + Default>(_: OnNothing<R>) {
-    let remote = Remote::<R>::new().await;
+async fn a_deaf_member_costs_nobody_leadership(_: OnNothing) {
+    let remote = Remote::new().await;
     remote.inward.iter().for_each(|link| link.set(LinkState::Stalled, LinkState::Open));
     let forgets = |status: &Status| status.leader.is_none();
     remote.remote().handle().watch().until(forgets).await;

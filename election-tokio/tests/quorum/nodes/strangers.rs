@@ -1,9 +1,8 @@
 //! Whoever cannot prove to be the member whose words it brings gets nothing, and changes nothing.
 
+use crate::on::OnNothing;
 use election_driver::{
-    Network,
     conformance::{
-        OnNothing,
         certificates::{Authority, Pair, shakes_hands},
         cluster::{
             IDS, leads_on,
@@ -11,7 +10,9 @@ use election_driver::{
             shut_down,
         },
     },
+    now,
 };
+use election_tokio::Tokio;
 use std::{
     io::{self, ErrorKind, Read as _, Write as _},
     net::TcpStream,
@@ -62,17 +63,14 @@ fn hung_up(read: io::Result<usize>) {
 }
 
 /// Has a stranger usurp leadership in the name of another member, at each of them.
-async fn is_refused<R: Network + Default>(
-    trio: Trio<R>,
-    call: impl Fn(Call) -> Vec<u8> + Clone + Send + 'static,
-) {
+async fn is_refused(trio: Trio<Tokio>, call: impl Fn(Call) -> Vec<u8> + Clone + Send + 'static) {
     for to in 0..3 {
         let words = usurps(IDS[(to + 1) % 3]);
         let (call, to) = (call.clone(), trio.place.address(to).to_owned());
-        let began = R::default().now();
+        let began = now();
         // Beside the nodes, which may have only this thread.
         let heard = spawn_blocking(move || call(Call { to, words })).await.expect("a thread");
-        let took = R::default().now().since(began);
+        let took = now().since(began);
         assert!(took < DOWN_AFTER / 2, "for its silence, after {took:?}");
         let alert = heard.first() == Some(&0x15) && heard.len() == 7; // TLS, which says no
         assert!(heard.is_empty() || alert, "a member answers: {heard:?}");
@@ -85,25 +83,23 @@ async fn is_refused<R: Network + Default>(
     shut_down(&trio.members).await;
 }
 
-async fn who_has_no_certificate_gets_nothing<R: Network + Default>(_: OnNothing<R>) {
-    is_refused(Trio::<R>::new().await, |call| call.presenting(None)).await;
+async fn who_has_no_certificate_gets_nothing(_: OnNothing) {
+    is_refused(Trio::<Tokio>::new().await, |call| call.presenting(None)).await;
 }
 
-async fn who_speaks_no_tls_gets_nothing<R: Network + Default>(_: OnNothing<R>) {
-    is_refused(Trio::<R>::new().await, Call::plainly).await;
+async fn who_speaks_no_tls_gets_nothing(_: OnNothing) {
+    is_refused(Trio::<Tokio>::new().await, Call::plainly).await;
 }
 
 /// Its name is right, and another authority has signed it.
-async fn who_has_a_foreign_certificate_gets_nothing<R: Network + Default>(_: OnNothing<R>) {
+async fn who_has_a_foreign_certificate_gets_nothing(_: OnNothing) {
     let foreign = Authority::new().member(1);
-    is_refused(Trio::<R>::new().await, move |call| call.presenting(Some(&foreign))).await;
+    is_refused(Trio::<Tokio>::new().await, move |call| call.presenting(Some(&foreign))).await;
 }
 
 /// What is left of a member's certificate once it is stolen: nobody else can be spoken for.
-async fn the_certificate_of_another_member_speaks_for_nobody_else<R: Network + Default>(
-    _: OnNothing<R>,
-) {
-    let trio = Trio::<R>::new().await;
+async fn the_certificate_of_another_member_speaks_for_nobody_else(_: OnNothing) {
+    let trio = Trio::<Tokio>::new().await;
     // Of neither the one that is called nor the one in whose name it speaks.
     let third =
         |to: usize| (trio.place.address(to).to_owned(), trio.authority.member((to + 2) % 3));

@@ -5,10 +5,12 @@
 //! namespaces). Where that is impossible they fail: a skipped check proves nothing.
 
 use super::again::{again, assert_passed};
+use crate::on::OnNothing;
 use election_driver::{
     SqliteStore,
-    conformance::{OnNothing, sqlite::*, tasks::End},
+    conformance::{sqlite::*, tasks::End},
 };
+use election_tokio::Tokio;
 use futures_lite::future::yield_now;
 use std::{
     env, fs,
@@ -63,20 +65,20 @@ async fn assert_cannot_be_made(file: &Path) {
 }
 
 /// Nobody is elected, every process is told why, and nothing panics.
-async fn assert_elects_nobody<R: Runtime + Default>(file: &Path) {
-    let elector = elector::<R, _>(SqliteStore::open(file).unwrap(), "a", SHORT).start();
+async fn assert_elects_nobody(file: &Path) {
+    let elector = elector::<Tokio, _>(SqliteStore::open(file).unwrap(), "a", SHORT).start();
     assert_told(&complaint(&elector, Failure::Fatal).await, file);
     assert!(!elector.is_leader());
     elector.shutdown().await;
 }
 
-async fn a_directory_that_is_read_only<R: Runtime + Default>(_: OnNothing<R>) {
+async fn a_directory_that_is_read_only(_: OnNothing) {
     mounted(
         READ_ONLY,
         async |directory| database(directory, "delete").await,
         async |directory| {
             let file = directory.join("e.db");
-            assert_elects_nobody::<R>(&file).await;
+            assert_elects_nobody(&file).await;
             assert_cannot_be_made(&directory.join("new.db")).await;
             // Reading works all the same, and tables that are there need not be made.
             let mut store = SqliteStore::open(&file).unwrap();
@@ -88,12 +90,12 @@ async fn a_directory_that_is_read_only<R: Runtime + Default>(_: OnNothing<R>) {
 }
 
 /// A write-ahead log cannot even be read without writing beside it.
-async fn a_read_only_directory_with_a_write_ahead_log<R: Runtime + Default>(_: OnNothing<R>) {
+async fn a_read_only_directory_with_a_write_ahead_log(_: OnNothing) {
     mounted(
         READ_ONLY,
         async |directory| database(directory, "wal").await,
         async |directory| {
-            assert_elects_nobody::<R>(&directory.join("e.db")).await;
+            assert_elects_nobody(&directory.join("e.db")).await;
             assert_cannot_be_made(&directory.join("e.db")).await;
         },
     )
@@ -101,7 +103,7 @@ async fn a_read_only_directory_with_a_write_ahead_log<R: Runtime + Default>(_: O
 }
 
 /// What `docker run -v e.db:/e.db` does: the file has another path, and no directory in common.
-async fn a_file_that_is_mounted_by_itself<R: Runtime + Default>(_: OnNothing<R>) {
+async fn a_file_that_is_mounted_by_itself(_: OnNothing) {
     mounted(
         "mkdir \"$DIR/c\"; touch \"$DIR/c/e.db\"; mount --bind \"$DIR/e.db\" \"$DIR/c/e.db\"",
         async |directory| database(directory, "wal").await,
@@ -117,8 +119,9 @@ async fn a_file_that_is_mounted_by_itself<R: Runtime + Default>(_: OnNothing<R>)
                 assert!(text.contains("mount the directory, not the file"), "{text}");
             }
             // Where it comes from nothing is wrong with it.
-            let a = elector::<R, _>(SqliteStore::open(directory.join("e.db")).unwrap(), "a", SHORT)
-                .start();
+            let a =
+                elector::<Tokio, _>(SqliteStore::open(directory.join("e.db")).unwrap(), "a", SHORT)
+                    .start();
             a.elected().await.unwrap();
             a.shutdown().await;
         },
@@ -127,16 +130,16 @@ async fn a_file_that_is_mounted_by_itself<R: Runtime + Default>(_: OnNothing<R>)
 }
 
 /// Mounted with its directory it is one election, by every path.
-async fn a_directory_that_is_mounted_twice<R: Runtime + Default>(_: OnNothing<R>) {
+async fn a_directory_that_is_mounted_twice(_: OnNothing) {
     mounted(
         "mkdir \"$DIR/e\" \"$DIR/c\"; mount --bind \"$DIR/e\" \"$DIR/c\"",
         async |_| {},
         async |directory| {
             let store = |path: &str| SqliteStore::open(directory.join(path)).unwrap();
             store("e/e.db").ensure_schema().await.unwrap();
-            let a = elector::<R, _>(store("e/e.db"), "a", LONG).start();
+            let a = elector::<Tokio, _>(store("e/e.db"), "a", LONG).start();
             let epoch = a.elected().await.unwrap().epoch();
-            let b = elector::<R, _>(store("c/e.db"), "b", LONG).start();
+            let b = elector::<Tokio, _>(store("c/e.db"), "b", LONG).start();
             assert_eq!(followed(&b).await, epoch);
             a.shutdown().await;
             assert!(b.elected().await.unwrap().epoch() > epoch);
@@ -159,7 +162,7 @@ const TINY: &str = "mount -t tmpfs -o size=1m tmpfs \"$DIR\"";
 const TINIEST: &str = "mount -t tmpfs -o size=16k tmpfs \"$DIR\"";
 
 /// There is room for the file, and none for what lies beside it.
-async fn a_disk_without_room_for_a_database<R: Runtime + Default>(_: OnNothing<R>) {
+async fn a_disk_without_room_for_a_database(_: OnNothing) {
     mounted(
         TINIEST,
         async |_| {},
@@ -174,7 +177,7 @@ async fn a_disk_without_room_for_a_database<R: Runtime + Default>(_: OnNothing<R
 }
 
 /// Renewals fail; the leader steps down in time and says why; with space there is a leader again.
-async fn a_full_disk<R: Runtime + Default>(_: OnNothing<R>) {
+async fn a_full_disk(_: OnNothing) {
     mounted(
         TINY,
         async |_| {},
@@ -183,18 +186,18 @@ async fn a_full_disk<R: Runtime + Default>(_: OnNothing<R>) {
             let mut store = SqliteStore::open(&file).unwrap();
             store.ensure_schema().await.unwrap();
             let journal = Journal::default();
-            let a = elector::<R, _>(store.clone(), "a", SHORT).start();
+            let a = elector::<Tokio, _>(store.clone(), "a", SHORT).start();
             let mut changes = a.changes();
             let works = lead(&a, &journal);
             let epoch = journal.until(|entries| entries.len() == 1).await[0].epoch;
-            let b = elector::<R, _>(store.clone(), "b", SHORT).start();
+            let b = elector::<Tokio, _>(store.clone(), "b", SHORT).start();
             let b_works = lead(&b, &journal);
             assert_eq!(followed(&b).await, epoch);
 
             // SQLite frees a little now and then, for instance the log of a closed connection.
             let filling = {
                 let ballast = ballast.clone();
-                spawn::<R, ()>(async move {
+                spawn::<Tokio, ()>(async move {
                     loop {
                         fill(&ballast);
                         yield_now().await;

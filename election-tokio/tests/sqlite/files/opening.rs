@@ -1,9 +1,8 @@
 //! Files that cannot be a database, or are none: a typed error that names the remedy.
 
-use election_driver::{
-    SqliteStore, StoreError,
-    conformance::{OnNothing, sqlite::*},
-};
+use crate::on::OnNothing;
+use crate::places::InFile;
+use election_driver::{SqliteStore, StoreError, conformance::sqlite::*};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use std::path::Path;
 
@@ -16,8 +15,8 @@ fn assert_says(error: &StoreError, kind: Failure, words: &[&str]) {
     }
 }
 
-async fn what_cannot_be_shared_is_refused_at_once<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn what_cannot_be_shared_is_refused_at_once(_: OnNothing) {
+    let place = InFile::empty();
     let open = |path: &Path| SqliteStore::open(path).map(|_| ()).unwrap_err();
     for memory in [":memory:", "file::memory:", "file:x?mode=memory&cache=shared"] {
         assert_says(&open(Path::new(memory)), Failure::Fatal, &["in-memory", "use a file"]);
@@ -37,7 +36,7 @@ async fn what_cannot_be_shared_is_refused_at_once<R: Runtime + Default>(_: OnNot
     }
 }
 
-async fn an_applications_pool_names_the_file<R: Runtime + Default>(place: InFile<R>) {
+async fn an_applications_pool_names_the_file(place: InFile) {
     let pool = |options| SqlitePoolOptions::new().connect_lazy_with(options);
     let options = SqliteConnectOptions::new().filename(&place.file);
     let mut store = SqliteStore::from_pool(&pool(options)).unwrap();
@@ -50,8 +49,8 @@ async fn an_applications_pool_names_the_file<R: Runtime + Default>(place: InFile
     }
 }
 
-async fn a_missing_directory_is_named<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn a_missing_directory_is_named(_: OnNothing) {
+    let place = InFile::empty();
     let file = place.directory().join("missing").join("e.db");
     let mut store = SqliteStore::open(&file).unwrap();
     let path = file.to_str().unwrap();
@@ -64,8 +63,8 @@ async fn a_missing_directory_is_named<R: Runtime + Default>(_: OnNothing<R>) {
 }
 
 /// Only `ensure_schema` creates files: a mistyped path must not become a new election.
-async fn a_missing_file_is_not_made_by_an_elector<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn a_missing_file_is_not_made_by_an_elector(_: OnNothing) {
+    let place = InFile::empty();
     let elector = place.start("a", SHORT);
     let text = complaint(&elector, Failure::Fatal).await;
     assert!(
@@ -81,8 +80,8 @@ async fn a_missing_file_is_not_made_by_an_elector<R: Runtime + Default>(_: OnNot
     elector.shutdown().await;
 }
 
-async fn missing_tables_are_named_and_waited_for<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn missing_tables_are_named_and_waited_for(_: OnNothing) {
+    let place = InFile::empty();
     execute(&mut place.raw().await, "CREATE TABLE other (x)").await;
     let mut store = place.store();
     let words = [place.file.to_str().unwrap(), "tables are missing", "ensure_schema"];
@@ -102,8 +101,8 @@ async fn missing_tables_are_named_and_waited_for<R: Runtime + Default>(_: OnNoth
     elector.shutdown().await;
 }
 
-async fn a_file_that_is_no_database_is_left_alone<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn a_file_that_is_no_database_is_left_alone(_: OnNothing) {
+    let place = InFile::empty();
     let precious = "my thesis, the only copy\n".repeat(400);
     std::fs::write(&place.file, &precious).unwrap();
     let path = place.file.to_str().unwrap();
@@ -118,15 +117,15 @@ async fn a_file_that_is_no_database_is_left_alone<R: Runtime + Default>(_: OnNot
 }
 
 /// Tables of the right name and the wrong shape.
-async fn foreign_tables_are_told_apart<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn foreign_tables_are_told_apart(_: OnNothing) {
+    let place = InFile::empty();
     execute(&mut place.raw().await, "CREATE TABLE election_leader (name TEXT)").await;
     let error = place.store().leader(&Namespace::default()).await.unwrap_err();
     assert_says(&error, Failure::Fatal, &["another program's"]);
 }
 
 /// A row written by hand is an error with the column's number, not a panic.
-async fn a_row_that_nobody_could_have_written_is_an_error<R: Runtime + Default>(place: InFile<R>) {
+async fn a_row_that_nobody_could_have_written_is_an_error(place: InFile) {
     win(&mut place.store(), &registration("a"), LONG).await;
     let mut raw = place.raw().await;
     execute(&mut raw, "UPDATE election_leader SET incarnation = 'not a uuid'").await;

@@ -1,10 +1,10 @@
 //! A file that is reached by more than one path, and a path that leads to another file from one
 //! moment to the next. (`mounts` has the paths that mounts make.)
 
-use election_driver::{
-    SqliteStore,
-    conformance::{OnNothing, sqlite::*},
-};
+use crate::on::OnNothing;
+use crate::places::InFile;
+use election_driver::{SqliteStore, conformance::sqlite::*};
+use election_tokio::Tokio;
 use std::{
     fs,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
@@ -22,7 +22,7 @@ fn assert_refused(text: &str, file: &Path) {
     }
 }
 
-async fn a_file_of_two_names_is_refused_under_both<R: Runtime + Default>(place: InFile<R>) {
+async fn a_file_of_two_names_is_refused_under_both(place: InFile) {
     let store = place.store();
     let other = place.directory().join("other.db");
     fs::hard_link(&place.file, &other).unwrap();
@@ -40,9 +40,7 @@ async fn a_file_of_two_names_is_refused_under_both<R: Runtime + Default>(place: 
 
 /// No elector uses the other name, for they all refuse it. But if the first name is removed, the
 /// other becomes the only one, and the log stays behind.
-async fn a_leader_lets_go_of_a_file_that_gets_a_second_name<R: Runtime + Default>(
-    place: InFile<R>,
-) {
+async fn a_leader_lets_go_of_a_file_that_gets_a_second_name(place: InFile) {
     let a = place.start("a", SHORT);
     let mut changes = a.changes();
     a.elected().await.unwrap();
@@ -56,8 +54,8 @@ async fn a_leader_lets_go_of_a_file_that_gets_a_second_name<R: Runtime + Default
 }
 
 /// SQLite follows links before it names its log.
-async fn a_symbolic_link_leads_into_the_same_election<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn a_symbolic_link_leads_into_the_same_election(_: OnNothing) {
+    let place = InFile::empty();
     let elsewhere = tempfile::tempdir().unwrap();
     let link = elsewhere.path().join("link.db");
     symlink(&place.file, &link).unwrap();
@@ -66,7 +64,7 @@ async fn a_symbolic_link_leads_into_the_same_election<R: Runtime + Default>(_: O
     assert_eq!(fs::metadata(&place.file).unwrap().mode() & 0o777, 0o600);
     let a = place.start("a", LONG);
     let epoch = a.elected().await.unwrap().epoch();
-    let b = elector::<R, _>(SqliteStore::open(&link).unwrap(), "b", LONG).start();
+    let b = elector::<Tokio, _>(SqliteStore::open(&link).unwrap(), "b", LONG).start();
     assert_eq!(followed(&b).await, epoch);
     // It is woken too: no poll comes for minutes.
     a.shutdown().await;
@@ -76,10 +74,8 @@ async fn a_symbolic_link_leads_into_the_same_election<R: Runtime + Default>(_: O
     assert_eq!(beside, 1, "no log beside the link");
 }
 
-async fn a_link_that_is_turned_elsewhere_is_another_database<R: Runtime + Default>(
-    _: OnNothing<R>,
-) {
-    let (one, two) = (InFile::<R>::new().await, InFile::<R>::new().await);
+async fn a_link_that_is_turned_elsewhere_is_another_database(_: OnNothing) {
+    let (one, two) = (InFile::new().await, InFile::new().await);
     let link = one.directory().join("link.db");
     symlink(&one.file, &link).unwrap();
     let mut store = SqliteStore::open(&link).unwrap();
@@ -94,11 +90,9 @@ async fn a_link_that_is_turned_elsewhere_is_another_database<R: Runtime + Defaul
 
 /// The file is replaced at any moment while it is being opened: a connection that is kept leads to
 /// where the path leads, or none is kept.
-async fn a_file_that_is_exchanged_while_it_is_opened_is_not_mistaken<R: Runtime + Default>(
-    _: OnNothing<R>,
-) {
+async fn a_file_that_is_exchanged_while_it_is_opened_is_not_mistaken(_: OnNothing) {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    let (one, two) = (InFile::<R>::new().await, InFile::<R>::new().await);
+    let (one, two) = (InFile::new().await, InFile::new().await);
     let mut epochs = Vec::new();
     for place in [&one, &two] {
         let mut raw = place.raw().await;
@@ -133,9 +127,9 @@ fn mode(file: &Path) -> u32 {
 
 /// Whatever the umask: cargo-nextest runs every test in a process of its own, and here it is one
 /// that removes no permission.
-async fn what_is_made_is_its_owners_alone<R: Runtime + Default>(_: OnNothing<R>) {
+async fn what_is_made_is_its_owners_alone(_: OnNothing) {
     let before = rustix::process::umask(rustix::fs::Mode::empty());
-    let place = InFile::<R>::new().await;
+    let place = InFile::new().await;
     let who = registration("a");
     let mut store = place.store();
     win(&mut store, &who, LONG).await;
@@ -146,8 +140,8 @@ async fn what_is_made_is_its_owners_alone<R: Runtime + Default>(_: OnNothing<R>)
     }
 }
 
-async fn what_exists_keeps_its_mode<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn what_exists_keeps_its_mode(_: OnNothing) {
+    let place = InFile::empty();
     for wanted in [0o660, 0o644] {
         let file = place.directory().join(format!("{wanted:o}.db"));
         fs::write(&file, "").unwrap();

@@ -1,22 +1,24 @@
 //! The tables: created once, by the first process, beside anything that exists already.
 
 use super::again::{again, assert_passed};
+use crate::on::OnNothing;
+use crate::places::InFile;
 use async_lock::Barrier;
 use election_core::sql::{Dialect, Schema, Statements, Tables};
 use election_driver::{
     SqliteStore,
     conformance::{
-        OnNothing,
         sqlite::*,
         tasks::{join_all, timeout},
     },
 };
+use election_tokio::Tokio;
 use std::{collections::BTreeSet, env, process::Stdio, sync::Arc, time::Duration};
 
 const MINE: &str = "SELECT sql FROM sqlite_schema WHERE name LIKE 'election%' ORDER BY name";
 const MODE: &str = "PRAGMA journal_mode";
 
-async fn assert_usable<R: Runtime + Default>(place: &InFile<R>) {
+async fn assert_usable(place: &InFile) {
     let mut raw = place.raw().await;
     assert_eq!(texts(&mut raw, MODE).await, ["wal"], "a new database reads while it is written");
     assert_eq!(
@@ -27,8 +29,8 @@ async fn assert_usable<R: Runtime + Default>(place: &InFile<R>) {
     win(&mut place.store(), &registration("a"), LONG).await;
 }
 
-async fn made_twice_is_made_once<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn made_twice_is_made_once(_: OnNothing) {
+    let place = InFile::empty();
     let mut store = place.store();
     store.ensure_schema().await.unwrap();
     let first = texts(&mut place.raw().await, MINE).await;
@@ -40,9 +42,9 @@ async fn made_twice_is_made_once<R: Runtime + Default>(_: OnNothing<R>) {
     assert_eq!(place.row().await.epoch, epoch, "what stood in the tables still stands there");
 }
 
-async fn eight_tasks_make_it_at_once<R: Runtime + Default>(_: OnNothing<R>) {
+async fn eight_tasks_make_it_at_once(_: OnNothing) {
     for round in 0..10 {
-        let place = InFile::<R>::empty();
+        let place = InFile::empty();
         if round % 2 == 1 {
             // Tables of an older version: all processes read them, and one may upgrade them.
             let versions = Schema::new(Dialect::Sqlite, &Tables::default());
@@ -54,7 +56,7 @@ async fn eight_tasks_make_it_at_once<R: Runtime + Default>(_: OnNothing<R>) {
         let mut makers = Vec::new();
         for _ in 0..8 {
             let (mut store, start) = (place.store(), start.clone());
-            makers.push(spawn::<R, _>(async move {
+            makers.push(spawn::<Tokio, _>(async move {
                 start.wait().await;
                 store.ensure_schema().await
             }));
@@ -69,13 +71,13 @@ async fn eight_tasks_make_it_at_once<R: Runtime + Default>(_: OnNothing<R>) {
 const FILE: &str = "ELECTION_TEST_SCHEMA_FILE";
 
 /// In a child: makes the tables in the file that it is given.
-async fn eight_processes_make_it_at_once<R: Runtime + Default>(_: OnNothing<R>) {
+async fn eight_processes_make_it_at_once(_: OnNothing) {
     if let Some(file) = env::var_os(FILE) {
         SqliteStore::open(file).unwrap().ensure_schema().await.unwrap();
         return;
     }
     for _ in 0..3 {
-        let place = InFile::<R>::empty();
+        let place = InFile::empty();
         let maker = || again(&[]).env(FILE, &place.file).stdout(Stdio::piped()).spawn().unwrap();
         let makers: Vec<_> = (0..8).map(|_| maker()).collect();
         for maker in makers {
@@ -85,7 +87,7 @@ async fn eight_processes_make_it_at_once<R: Runtime + Default>(_: OnNothing<R>) 
     }
 }
 
-async fn newer_tables_are_refused_and_left_alone<R: Runtime + Default>(place: InFile<R>) {
+async fn newer_tables_are_refused_and_left_alone(place: InFile) {
     let mut raw = place.raw().await;
     execute(&mut raw, "INSERT INTO election_schema VALUES (1000, 0)").await;
     let error = place.store().ensure_schema().await.unwrap_err();
@@ -100,9 +102,9 @@ async fn newer_tables_are_refused_and_left_alone<R: Runtime + Default>(place: In
 }
 
 /// An application's own database, in the mode the application chose.
-async fn an_applications_database_stays_as_it_is<R: Runtime + Default>(_: OnNothing<R>) {
+async fn an_applications_database_stays_as_it_is(_: OnNothing) {
     for mode in ["delete", "truncate", "wal"] {
-        let place = InFile::<R>::empty();
+        let place = InFile::empty();
         let mut raw = place.raw().await;
         execute(&mut raw, &format!("PRAGMA journal_mode = {mode}")).await;
         execute(&mut raw, "CREATE TABLE invoices (id INTEGER PRIMARY KEY, sum TEXT)").await;
@@ -130,8 +132,8 @@ async fn an_applications_database_stays_as_it_is<R: Runtime + Default>(_: OnNoth
 }
 
 /// The script for a migration tool makes what `ensure_schema` makes.
-async fn the_script_makes_the_same_tables<R: Runtime + Default>(_: OnNothing<R>) {
-    let (place, scripted) = (InFile::<R>::new().await, InFile::<R>::empty());
+async fn the_script_makes_the_same_tables(_: OnNothing) {
+    let (place, scripted) = (InFile::new().await, InFile::empty());
     let mut raw = scripted.raw().await;
     let script = Schema::new(Dialect::Sqlite, &Tables::default()).script();
     sqlx::raw_sql(sqlx::AssertSqlSafe(script)).execute(&mut raw).await.unwrap();
@@ -140,7 +142,7 @@ async fn the_script_makes_the_same_tables<R: Runtime + Default>(_: OnNothing<R>)
     win(&mut scripted.store(), &registration("a"), LONG).await;
 }
 
-async fn tables_of_other_names_are_other_elections<R: Runtime + Default>(place: InFile<R>) {
+async fn tables_of_other_names_are_other_elections(place: InFile) {
     let tables = Tables::new("ops_", None).unwrap();
     let mut other = SqliteStore::open_tables(&place.file, &tables).unwrap();
     other.ensure_schema().await.unwrap();
@@ -158,8 +160,8 @@ async fn tables_of_other_names_are_other_elections<R: Runtime + Default>(place: 
 }
 
 /// A temporary name in the file must not survive a migration that fails half-way.
-async fn a_migration_that_fails_leaves_nothing_behind<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn a_migration_that_fails_leaves_nothing_behind(_: OnNothing) {
+    let place = InFile::empty();
     let mut raw = place.raw().await;
     execute(&mut raw, "CREATE TABLE election_candidate (something TEXT)").await;
     let error = place.store().ensure_schema().await.unwrap_err();
@@ -173,7 +175,7 @@ async fn a_migration_that_fails_leaves_nothing_behind<R: Runtime + Default>(_: O
 }
 
 /// Nothing is attached to the elector's own connection, so no schema but the file's own is there.
-async fn a_schema_that_the_elector_cannot_see_is_refused<R: Runtime + Default>(place: InFile<R>) {
+async fn a_schema_that_the_elector_cannot_see_is_refused(place: InFile) {
     let tables = Tables::new("election_", Some("app")).unwrap();
     for refused in [
         SqliteStore::open_tables(&place.file, &tables).map(|_| ()),
@@ -188,8 +190,8 @@ async fn a_schema_that_the_elector_cannot_see_is_refused<R: Runtime + Default>(p
 }
 
 /// A caller that runs the statements on its own connection may have attached the file to it.
-async fn the_statements_reach_an_attached_database<R: Runtime + Default>(_: OnNothing<R>) {
-    let (main, attached) = (InFile::<R>::empty(), InFile::<R>::empty());
+async fn the_statements_reach_an_attached_database(_: OnNothing) {
+    let (main, attached) = (InFile::empty(), InFile::empty());
     let mut raw = main.raw().await;
     let attach = format!("ATTACH '{}' AS \"the order\"", attached.file.display());
     execute(&mut raw, &attach).await;
@@ -205,7 +207,7 @@ async fn the_statements_reach_an_attached_database<R: Runtime + Default>(_: OnNo
 }
 
 /// The table of versions stands for the others; the error says so if those were dropped.
-async fn tables_that_were_dropped_are_missed<R: Runtime + Default>(place: InFile<R>) {
+async fn tables_that_were_dropped_are_missed(place: InFile) {
     execute(&mut place.raw().await, "DROP TABLE election_candidate").await;
     let error = place.store().ensure_schema().await.unwrap_err();
     assert_eq!(error.kind, Failure::Fatal);
@@ -217,14 +219,14 @@ async fn tables_that_were_dropped_are_missed<R: Runtime + Default>(place: InFile
 }
 
 /// A creation of tables that was given up must not go on in later calls.
-async fn a_making_that_was_given_up_leaves_no_transaction<R: Runtime + Default>(_: OnNothing<R>) {
-    let place = InFile::<R>::empty();
+async fn a_making_that_was_given_up_leaves_no_transaction(_: OnNothing) {
+    let place = InFile::empty();
     let mut raw = place.raw().await;
     execute(&mut raw, "CREATE TABLE invoices (id INTEGER)").await;
     execute(&mut raw, "BEGIN IMMEDIATE").await;
     let mut store = place.store();
     let moment = Duration::from_millis(300);
-    let making = timeout::<R, _>(moment, store.ensure_schema()).await;
+    let making = timeout::<Tokio, _>(moment, store.ensure_schema()).await;
     assert!(making.is_none(), "somebody else writes");
     execute(&mut raw, "ROLLBACK").await;
     store.ensure_schema().await.unwrap();
