@@ -224,3 +224,54 @@ fn class(code: &str) -> Option<(Failure, &'static str)> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::error::{DatabaseError, ErrorKind};
+    use std::{borrow::Cow, error::Error, fmt};
+
+    /// What a server says under a code.
+    #[derive(Debug)]
+    struct Said(&'static str);
+
+    impl fmt::Display for Said {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.message())
+        }
+    }
+
+    impl Error for Said {}
+
+    impl DatabaseError for Said {
+        fn message(&self) -> &str {
+            "it says"
+        }
+        fn code(&self) -> Option<Cow<'_, str>> {
+            Some(self.0.into())
+        }
+        fn as_error(&self) -> &(dyn Error + Send + Sync + 'static) {
+            self
+        }
+        fn as_error_mut(&mut self) -> &mut (dyn Error + Send + Sync + 'static) {
+            self
+        }
+        fn into_error(self: Box<Self>) -> Box<dyn Error + Send + Sync + 'static> {
+            self
+        }
+        fn kind(&self) -> ErrorKind {
+            ErrorKind::Other
+        }
+    }
+
+    /// All others of its class say that the statement was undone.
+    #[test]
+    fn a_statement_of_unknown_completion_is_ambiguous() {
+        let kind = |code| {
+            let said = sqlx::Error::Database(Box::new(Said(code)));
+            explain(said, Failure::Ambiguous).kind
+        };
+        let others = ["40000", "40001", "40002", "40P01"].map(kind);
+        assert_eq!((kind("40003"), others), (Failure::Ambiguous, [Failure::Conflict; 4]));
+    }
+}

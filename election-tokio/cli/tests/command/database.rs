@@ -1,7 +1,7 @@
 //! Databases that go away or do not answer.
 
 use super::{
-    process::{alive, eventually, gone},
+    process::{self, alive, eventually, gone},
     world::World,
 };
 use sqlx::{
@@ -59,6 +59,14 @@ impl Writer {
             connection.close().await.expect("a connection");
         });
     }
+}
+
+/// Stops an elector, though not while it writes: that would block everybody, as is documented.
+#[track_caller]
+pub(crate) fn freeze(world: &World, pid: i32) {
+    let writer = eventually("the write lock", || Writer::begin(world));
+    process::freeze(pid);
+    drop(writer);
 }
 
 /// Gives the lock back.

@@ -1,7 +1,8 @@
 //! Leadership that a script holds.
 
 use super::{
-    process::{eventually, freeze, thaw},
+    database,
+    process::{eventually, thaw},
     world::{Candidate, World},
 };
 use election_testing::{Kind, Server};
@@ -142,7 +143,7 @@ fn hold_exits_after_a_loss_like_a_job_that_is_stopped() {
     let world = World::new();
     let mut first = Holder::start(&world, "first", &["--ttl", "1s"]);
     first.leads();
-    freeze(first.process.pid());
+    database::freeze(&world, first.process.pid());
     let second = Holder::start(&world, "second", &["--ttl", "1s"]);
     second.leads();
     thaw(first.process.pid());

@@ -1,7 +1,7 @@
 //! Commands that run beside leadership.
 
 use super::{
-    job,
+    database, job,
     process::{children, eventually, freeze, gone, plays, send},
     world::{Candidate, World},
 };
@@ -91,7 +91,7 @@ fn a_hook_that_hangs_is_killed_before_another_can_lead() {
         let first = world.start(first);
         let hook = world.start_after(0);
         world.first("grandchild");
-        freeze(first.pid());
+        database::freeze(&world, first.pid());
         if all {
             children(first.pid()).into_iter().for_each(freeze);
         }

@@ -74,7 +74,7 @@ fn cron_after_a_failover_is_told_when_to_come_again() {
     for words in ["was promoted", "has to end first", "in about 2", "--wait", "try again then"] {
         tries.says(words);
     }
-    let mut late = world.start(world.run_on(&url, &["--wait", "1s", "--ttl", "30s"], ""));
+    let mut late = world.start(world.run_on(&url, &["--wait", "4s", "--ttl", "30s"], ""));
     assert_eq!(late.exit(), Some(124));
     late.says("not elected in time: nobody can be elected yet: the database server was promoted");
 }

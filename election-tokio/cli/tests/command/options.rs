@@ -1,6 +1,6 @@
 //! The guarantees of the options of `run`.
 
-use super::{members::refused, world::World};
+use super::{database, members::refused, world::World};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -200,7 +200,7 @@ fn who_only_tried_and_lost_what_it_led_waits_for_another_turn() {
     let world = World::new();
     let mut first = world.candidate("first", &["--ttl", "1s", "--try"], "");
     let job = world.start_after(0);
-    super::process::freeze(first.pid());
+    database::freeze(&world, first.pid());
     let mut second = world.candidate("second", &["--ttl", "1s"], "");
     let next = world.start_after(job.epoch);
     super::process::thaw(first.pid());

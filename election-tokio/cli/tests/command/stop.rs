@@ -1,7 +1,7 @@
 //! Processes that stand still, and guards that are gone: no single accident leaves two jobs.
 
 use super::{
-    database::Writer,
+    database::{self, Writer},
     process::{alive, children, eventually, freeze, gone, plays, thaw},
     world::{Candidate, World},
 };
@@ -32,7 +32,7 @@ fn a_stopped_elector_loses_its_job_and_campaigns_again() {
     let world = World::new();
     let (first, second) = pair(&world, &SHORT, "ignore-term");
     let job = world.first("start");
-    freeze(first.pid());
+    database::freeze(&world, first.pid());
     let next = world.start_after(job.epoch);
     assert!(!alive(job.pid), "two jobs at once");
     assert_eq!(next.elector, second.pid());
@@ -50,7 +50,7 @@ fn a_stopped_elector_that_is_to_stop_on_loss_exits_with_120() {
     let options = ["--ttl", "2s", "--on-lost", "stop"];
     let (mut first, _second) = pair(&world, &options, "ignore-term");
     let job = world.first("start");
-    freeze(first.pid());
+    database::freeze(&world, first.pid());
     world.start_after(job.epoch);
     thaw(first.pid());
     assert_eq!(first.exit(), Some(120));
@@ -139,7 +139,7 @@ fn a_stopped_job_dies_with_its_stopped_elector() {
     let (first, _second) = pair(&world, &SHORT, "");
     let job = world.first("start");
     freeze(job.pid);
-    freeze(first.pid());
+    database::freeze(&world, first.pid());
     world.start_after(job.epoch);
     assert!(!alive(job.pid), "two jobs at once");
     world.assert_exclusive();
@@ -152,7 +152,7 @@ fn a_job_dies_with_its_guard_while_the_elector_stands_still() {
     let (first, second) = pair(&world, &["--ttl", "5s"], "ignore-term");
     let job = world.first("start");
     let guard = first.guard();
-    freeze(first.pid());
+    database::freeze(&world, first.pid());
     super::process::send(guard, Signal::KILL);
     gone("the job", job.pid);
     assert_eq!(world.start_after(job.epoch).elector, second.pid());

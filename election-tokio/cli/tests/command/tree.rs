@@ -2,9 +2,9 @@
 //! lease that it was started for.
 
 use super::{
-    job,
+    database, job,
     kill::report,
-    process::{alive, children, eventually, every_pid, freeze, send, within},
+    process::{alive, children, eventually, every_pid, send, within},
     world::{Candidate, World},
 };
 use rustix::process::{Signal, getpid, set_child_subreaper};
@@ -79,7 +79,7 @@ fn a_job_that_left_the_group_ends_with_a_killed_elector() {
 #[test]
 fn a_job_outside_the_group_ends_while_the_elector_is_stopped() {
     for (what, wrapper) in WRAPPERS {
-        handed_over(what, wrapper, &SHORT, |_, first| freeze(first.pid()));
+        handed_over(what, wrapper, &SHORT, |world, first| database::freeze(world, first.pid()));
     }
 }
 
