@@ -5,7 +5,11 @@ use election_core::{
     lease::{Failure, Registration},
 };
 use futures_lite::future::{block_on, poll_once};
-use std::future::{Future, Pending, pending};
+use std::{
+    future::{Future, Pending, pending},
+    pin::{Pin, pin},
+    task::{Context, Wake},
+};
 use uuid::Uuid;
 
 /// A clock that stands still.
@@ -117,7 +121,6 @@ fn an_address_that_becomes_known_is_news_and_no_change() {
     assert!(!leader.own && leader.label.is_some());
 }
 
-/// An alert says nothing about who leads.
 /// Behind a failover: until when nobody can be elected is news, and over with the elector.
 #[test]
 fn until_when_nobody_can_be_elected_is_news_until_the_end() {
@@ -134,6 +137,7 @@ fn until_when_nobody_can_be_elected_is_news_until_the_end() {
     assert_eq!(shared.status().0.opens_at, None);
 }
 
+/// An alert says nothing about who leads.
 #[test]
 fn no_state_is_made_up_from_an_alert() {
     let shared = shared();
@@ -156,6 +160,43 @@ fn an_ended_leadership_is_known_while_a_guard_is_held() {
     assert_eq!(shared.still_held(), Some(Epoch::new(7)));
     drop(guard);
     assert_eq!(shared.still_held(), None);
+}
+
+/// Who notes that it is woken.
+struct Sleeper(&'static str, Arc<Mutex<Vec<&'static str>>>);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}
+
+/// Whoever hears of a resignation may rely on it that work was told to stop.
+#[test]
+fn work_is_told_of_an_end_before_anybody_else() {
+    let ends: [fn(&Shared<Still>); 2] =
+        [|shared| shared.publish(nobody(), Some(lost())), Shared::close];
+    for end in ends {
+        let (shared, woken) = (shared(), Arc::default());
+        shared.publish(leading(10), Some(Change::Elected(tenure(10))));
+        let lease = crate::Lease::new(shared.leadership().expect("it leads"));
+        let (mut watch, mut changes) = (Watch::new(shared.clone()), reader(&shared));
+        watch.get();
+        changes.try_next().expect("the state");
+        let sleeps = |name, future: Pin<&mut dyn Future<Output = ()>>| {
+            let waker = Arc::new(Sleeper(name, Arc::clone(&woken))).into();
+            assert!(future.poll(&mut Context::from_waker(&waker)).is_pending());
+        };
+        let mut told = pin!(async { drop(watch.changed().await) });
+        let mut hears = pin!(async { drop(changes.next().await) });
+        let mut work = pin!(async { drop(lease.lost().await) });
+        sleeps("who watches", told.as_mut());
+        sleeps("who reads", hears.as_mut());
+        sleeps("work", work.as_mut());
+        end(&shared);
+        let woken = woken.lock().unwrap();
+        assert!(woken.len() == 3 && woken[0] == "work", "{woken:?}");
+    }
 }
 
 /// Whoever watches is woken for news, for nothing else, and finds it.
