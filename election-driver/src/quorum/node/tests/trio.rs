@@ -127,9 +127,12 @@ fn a_leader_that_hands_over_is_succeeded_by_whom_it_has_named() {
     let (leader, _) = trio.leader();
     let heir = (leader + 1) % 3;
     let old = trio.members[leader].clone();
+    let lease = old.handle().lease().expect("it leads");
     while let Err(refused) = done(&mut trio, old.hand_over(&id(IDS[heir]))) {
         assert!(matches!(refused, crate::HandOverError::Refused(_)), "{refused}");
     }
+    assert!(!lease.is_held(), "its work is told before whoever ordered it");
+    drop(lease);
     trio.until(|members| members[heir].handle().is_leader().then_some(()));
     assert!(!old.handle().is_leader());
 }
