@@ -88,6 +88,30 @@ fn a_stuck_elector_is_told_until_it_goes_on() {
     assert!(ask(address, "/livez").contains("the elector has ended"));
 }
 
+/// Its clients are to stop with it.
+#[tokio::test]
+async fn a_leader_whose_work_is_ending_is_no_leader() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let mut store = SqliteStore::open(place.path().join("e.db")).expect("a plain path");
+    store.ensure_schema().await.expect("tables");
+    let election = Election::builder("ending").node("only").store(store).build();
+    let handle = election.expect("a lease").start();
+    let desk = Desk::new(PrometheusBuilder::new().build_recorder().handle(), false);
+    desk.joined(handle.clone(), None);
+    let says = || {
+        let said = serde_json::to_value(desk.leader()).expect("texts and numbers");
+        (said["name"].clone(), said["is_leader"].clone(), said["trusted_ms"].is_null())
+    };
+    let lease = handle.elected().await.expect("an elector");
+    assert_eq!(says(), ("only".into(), true.into(), false));
+    handle.withdraw();
+    lease.lost().await;
+    assert!(handle.status().unreleased, "its work goes on for a while");
+    assert_eq!(says(), ("".into(), false.into(), true));
+    drop(lease);
+    handle.shutdown().await;
+}
+
 /// Whether it always has another question, or never reads an answer.
 #[test]
 fn no_connection_lasts_for_ever() {
