@@ -417,3 +417,6 @@ fn exchanged() -> StoreError {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests;
