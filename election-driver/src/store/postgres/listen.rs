@@ -343,3 +343,51 @@ fn may_have_logged_in(error: &sqlx::Error) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PgStore;
+    use election_core::{Candidate, Namespace};
+    use futures_lite::future::block_on;
+    use std::sync::Mutex;
+
+    /// Otherwise a long outage would make every later one long.
+    #[test]
+    fn a_listener_that_hears_again_has_short_waits_again() {
+        let waits = Arc::new(Mutex::new(Vec::new()));
+        let told = waits.clone();
+        let pause: Pause = Arc::new(move |time| {
+            told.lock().unwrap().push(time);
+            Box::pin(async {})
+        });
+        let server = PgStore::connect("postgres://localhost/e").unwrap().client;
+        let mut listening = Listening {
+            channel: server.tables.channel(),
+            server,
+            registration: Registration {
+                namespace: Namespace::default(),
+                candidate: Candidate::from(uuid::Uuid::nil()),
+                label: None,
+            },
+            pause,
+            current: None,
+            before: None,
+            failures: 0,
+            nameless: false,
+            host: None,
+            hearing: None,
+            missed: false,
+        };
+        let wait = |listening: &mut Listening| {
+            block_on(listening.back_off());
+            waits.lock().unwrap().pop()
+        };
+        for (failures, waited) in [(1, RECONNECT), (90, LONGEST)] {
+            listening.failures = failures;
+            assert_eq!(wait(&mut listening), Some(waited));
+            listening.hears();
+            assert_eq!(wait(&mut listening), None);
+        }
+    }
+}
