@@ -14,7 +14,8 @@
 use super::{
     common::SWEPT,
     dialect::Dialect,
-    statements::{Call, Columns, RowError, Statements, bind, decode_row, query_value},
+    rows::{Columns, RowError, decode_row},
+    statements::{Call, Statements, bind, query_value},
     value::Outcome,
 };
 use crate::lease::{Answer, Query, Registration, Row};

@@ -9,7 +9,8 @@
 
 use super::{
     exchange::Progress,
-    statements::{Call, Columns, RowError, Statements, bind, candidate_value},
+    rows::{Columns, RowError},
+    statements::{Call, Statements, bind, candidate_value},
     value::{Outcome, Value},
 };
 use crate::{Candidate, Epoch, Namespace};
