@@ -206,6 +206,14 @@ fn bind(address: &Address) -> Result<(String, TcpListener), StartError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_lite::future::block_on;
+
+    #[test]
+    fn who_waits_for_a_look_up_reads_what_it_waits_for() {
+        let starting = Starting::default();
+        block_on(look_up(Vec::new(), starting.clone())).expect("nothing to look up");
+        assert_eq!(starting.to_string(), "opening its ports, and looking their names up");
+    }
 
     #[test]
     fn a_port_that_cannot_be_opened_is_told_with_its_remedy() {

@@ -53,6 +53,15 @@ fn a_notice_leads_to_a_look_long_before_the_next_poll() {
 }
 
 #[test]
+fn a_look_that_was_asked_for_comes_long_before_the_next_poll() {
+    let (world, handle, mut driver, _lease) = leader();
+    world.state().asked.clear();
+    handle.look();
+    pass(&world, &mut driver, 200);
+    assert_eq!(world.state().asked, [Query::Observe]);
+}
+
+#[test]
 fn whether_a_database_notifies_is_known_to_the_watch() {
     let (world, notices) = notifying();
     let (_world, handle, mut driver) = elector_in(world);
