@@ -23,7 +23,8 @@ pub use cluster::{CLUSTER, Place};
 pub use fixture::{Fixture, OnNothing, Stores, run};
 pub use ports::free_port;
 pub use sqlite::InFile;
-pub use tasks::{PATIENCE, awaited};
+pub use tasks::awaited;
+pub use watchdog::PATIENCE;
 
 #[cfg(feature = "tls")]
 pub mod certificates;

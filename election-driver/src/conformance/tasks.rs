@@ -1,6 +1,6 @@
 //! Tasks, patience and news on any runtime.
 
-use super::watchdog::{current, end};
+use super::watchdog::{PATIENCE, current, end};
 use crate::Runtime;
 use async_channel::{Receiver, Sender};
 use event_listener::Event;
@@ -22,9 +22,6 @@ use std::{
     thread,
     time::Duration,
 };
-
-/// Long enough for a machine that is busy with something else.
-pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A background task, which a test can wait for, and end as a crash does. It goes on if nobody waits
 /// for it.

@@ -1,7 +1,6 @@
 //! Waits that never give their thread back: no timer of the same thread can end them, so they end the
 //! process.
 
-use super::tasks::PATIENCE;
 use futures_lite::future::{or, pending};
 use std::{
     future::Future,
@@ -11,6 +10,9 @@ use std::{
     thread,
     time::Duration,
 };
+
+/// Long enough for a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// How often a check is asked whether it still gives its thread back.
 const INTERVAL: Duration = Duration::from_secs(1);

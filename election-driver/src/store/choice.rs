@@ -16,7 +16,7 @@
 use super::{
     calls::is_lost,
     hosts,
-    link::Progress,
+    progress::Progress,
     timeouts::{Stage, Timeouts, within},
 };
 use crate::{StoreError, now};

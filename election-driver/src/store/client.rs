@@ -1,6 +1,6 @@
 //! The differences between the databases, behind one trait.
 
-use super::{Pause, link::Progress, timeouts::Timeouts};
+use super::{Pause, progress::Progress, timeouts::Timeouts};
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},

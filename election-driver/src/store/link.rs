@@ -30,6 +30,7 @@ use super::{
     calls::is_lost,
     client::{Client, Companions},
     error::Connecting,
+    progress::{Progress, lock},
     timeouts::{Stage, Timeouts},
 };
 use crate::{StoreError, now};
@@ -37,7 +38,7 @@ use election_core::{Timestamp, lease::Failure, sql::Statements};
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// At most one connection in use, or an attempt at one; and few that are being given up.
@@ -93,62 +94,6 @@ struct Attempt<C: Client> {
     connecting: Pin<Box<dyn Future<Output = Result<Kept<C>, StoreError>> + Send>>,
     what: Use,
     progress: Progress,
-}
-
-/// How far an attempt has got, and when the server was last heard.
-#[derive(Clone)]
-pub struct Progress(Arc<Mutex<Reached>>);
-
-#[derive(Clone, Copy)]
-struct Reached {
-    stage: Stage,
-    heard: Timestamp,
-    /// When this host was first asked.
-    began: Timestamp,
-}
-
-impl Default for Progress {
-    fn default() -> Self {
-        let now = now();
-        Self(Arc::new(Mutex::new(Reached { stage: Stage::Outside, heard: now, began: now })))
-    }
-}
-
-impl Progress {
-    fn get(&self) -> (Stage, Timestamp) {
-        let Reached { stage, heard, .. } = *lock(&self.0);
-        (stage, heard)
-    }
-
-    /// Another host is asked, from the beginning.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
-    pub(super) fn begins(&self) {
-        let now = now();
-        *lock(&self.0) = Reached { stage: Stage::Outside, heard: now, began: now };
-    }
-
-    /// Its session was closed in order: none is left.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
-    pub(super) fn left(&self) {
-        self.reached(Stage::Outside);
-    }
-
-    /// How far it has got.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
-    pub(super) fn stage(&self) -> Stage {
-        lock(&self.0).stage
-    }
-
-    /// The server has answered.
-    pub(super) fn heard(&self) {
-        lock(&self.0).heard = now();
-    }
-
-    /// The server has let the client in, or knows more of it.
-    pub(super) fn reached(&self, stage: Stage) {
-        let mut reached = lock(&self.0);
-        (reached.stage, reached.heard) = (stage, now());
-    }
 }
 
 impl<C: Client> Default for Link<C> {
@@ -263,7 +208,7 @@ impl<C: Client> Link<C> {
             Attempt::new(client, what, again, self.abandoned.clone())
         });
         let connected = attempt.connecting.as_mut().await;
-        let took = now().since(lock(&attempt.progress.0).began);
+        let took = now().since(attempt.progress.began());
         let broken = connected.as_ref().err().and_then(|error| {
             let ended = attempt.breaks(error, timeouts, self.vain)?;
             if attempt.progress.get().0 == Stage::Inside {
@@ -412,10 +357,6 @@ async fn connect<C: Client>(
 fn exchanged() -> StoreError {
     let context = "the database was exchanged as it was opened; trying again";
     StoreError::new(Failure::Transient, context)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, feature = "sqlite"))]

@@ -22,6 +22,8 @@ mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "_sql")]
+mod progress;
+#[cfg(feature = "_sql")]
 mod session;
 #[cfg(feature = "_sql")]
 mod sql;

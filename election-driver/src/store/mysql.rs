@@ -11,7 +11,7 @@ use super::{
     choice::Choice,
     client::{Client, Reach},
     hosts,
-    link::Progress,
+    progress::Progress,
     sql::SqlStore,
     timeouts::{Timeouts, within},
     transport::{self, Transport},

@@ -18,7 +18,7 @@ use super::{
     choice::Choice,
     client::Client,
     hosts::{self, Target},
-    link::Progress,
+    progress::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::{Timeouts, within},

@@ -7,7 +7,7 @@ use super::{
     calls::sqlx_calls,
     client::{Client, Companions, OVER, Reach},
     files::{self, FileId},
-    link::Progress,
+    progress::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::Timeouts,

@@ -124,7 +124,11 @@ impl Credentials {
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, CredentialsError> {
-        let [first, second, third] = [authority, certificate, key].map(files::read);
+        let read = |path: &Path| {
+            let failed = |why| CredentialsError::File { path: path.display().to_string(), why };
+            files::read(path).map_err(failed)
+        };
+        let [first, second, third] = [authority, certificate, key].map(read);
         let texts = [&*first?, &*second?, &*third?];
         Self::read(texts, [authority, certificate, key].map(|path| path.display().to_string()))
     }

@@ -2,10 +2,10 @@
 
 use super::{
     credentials::{Credentials, CredentialsError},
+    expiry::Expiry,
     explain,
     fingerprint::Fingerprint,
     judge::{Judge, Named, OfClients, OfServer},
-    keyring::Expiry,
     own, provider,
 };
 use crate::quorum::transport::Transport;

@@ -5,6 +5,7 @@
 
 use super::{
     credentials::{Credentials, CredentialsError, Tls},
+    expiry::Expiry,
     fingerprint::Fingerprint,
     identity::{Identity, Places},
 };
@@ -13,23 +14,13 @@ use async_channel::{Receiver, Sender};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 /// How often credentials are read again if nobody asks.
 const INTERVAL: Duration = Duration::from_secs(5);
 /// The least time between two readings, however many strangers fail at a handshake.
 const LEAST: Duration = Duration::from_secs(1);
-
-/// Until when certificates are valid. The clock that counts is each machine's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Expiry {
-    /// This member's certificate, or one between it and the authority's, whichever ends first.
-    pub certificate: SystemTime,
-    /// The authority's; of several, the last.
-    pub authority: SystemTime,
-}
 
 /// What a running member proves itself with, and by what it judges the others.
 #[derive(Clone, Debug, PartialEq, Eq)]

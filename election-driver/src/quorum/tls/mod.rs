@@ -12,6 +12,7 @@
 //! ```
 
 mod credentials;
+mod expiry;
 mod explain;
 mod files;
 mod fingerprint;
@@ -24,6 +25,7 @@ mod own;
 mod pem;
 
 pub use credentials::{Credentials, CredentialsError, Tls};
+pub use expiry::Expiry;
 pub(super) use explain::{explained, is_refusal, reason};
 pub use fingerprint::{Fingerprint, InvalidFingerprint};
 #[cfg(feature = "fuzzing")]
@@ -31,7 +33,7 @@ pub use fingerprint::{Fingerprint, InvalidFingerprint};
 pub use fuzzing::whose;
 pub use identity::certificate_name;
 pub(super) use identity::{Identity, Places};
-pub use keyring::{CertificateStatus, Expiry};
+pub use keyring::CertificateStatus;
 pub(super) use keyring::{Keyring, News};
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     StoreError,
-    store::{calls::is_lost, link::Progress, timeouts::Stage},
+    store::{calls::is_lost, progress::Progress, timeouts::Stage},
 };
 use election_core::{lease::Failure, sql::Value};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, MySqlConnection, raw_sql};

@@ -4,7 +4,7 @@
 use super::errors::{explain, is_given_up};
 use crate::{
     StoreError,
-    store::{link::Progress, timeouts::Timeouts},
+    store::{progress::Progress, timeouts::Timeouts},
 };
 use election_core::lease::Failure;
 use sqlx::{AssertSqlSafe, Executor as _, MySqlConnection};

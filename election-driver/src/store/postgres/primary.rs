@@ -11,7 +11,7 @@ use crate::{
     store::{
         calls::is_lost,
         hosts::Target,
-        link::Progress,
+        progress::Progress,
         timeouts::{Stage, Timeouts},
         transport::{self, Transport},
     },
