@@ -1,4 +1,6 @@
 //! A lease that is kept longer by the database, because its clock may step.
+//!
+//! Rule: A lease can allow for steps.
 
 use super::*;
 

@@ -1,4 +1,6 @@
 //! Every win is above every epoch that any answer has named, even if the database has lost epochs.
+//!
+//! Rule: Every acquisition is a new term.
 
 use super::*;
 use election_core::{

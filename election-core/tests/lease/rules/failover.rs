@@ -1,4 +1,6 @@
 //! A promoted replica may lack the newest win, or renewals.
+//!
+//! Rule: A promoted replica may have lost the newest win, or renewals.
 
 use super::*;
 

@@ -1,4 +1,7 @@
 //! Following: polls, wake-ups, back-off, and the leader to follow.
+//!
+//! Rule: Followers come back at the deadline.
+//! Rule: A database clock that went back.
 
 use super::*;
 

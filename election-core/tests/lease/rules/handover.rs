@@ -1,4 +1,7 @@
 //! How leadership ends, how it is handed over, and which candidates stay out of the next race.
+//!
+//! Rule: Drain before release.
+//! Rule: A candidate that resigned stays out.
 
 use super::*;
 

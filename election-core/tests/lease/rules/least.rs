@@ -1,4 +1,6 @@
 //! A lease that lasts for a least time, whatever becomes of its holder.
+//!
+//! Rule: A lease can be made to last.
 
 use super::*;
 

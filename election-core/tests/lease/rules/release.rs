@@ -1,5 +1,7 @@
 //! What follows the end of a term: it is given back before anything else is asked, and whom this
 //! process followed earlier is forgotten.
+//!
+//! Rule: A release is tried until its lease has run out.
 
 use super::*;
 

@@ -1,5 +1,7 @@
 //! Rows that are older than what is known: from a server of a cluster that lags, or from a database
 //! that has forgotten.
+//!
+//! Rule: An older epoch is old news.
 
 use super::*;
 

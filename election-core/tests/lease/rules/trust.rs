@@ -1,4 +1,7 @@
 //! Belief, its end, and what renewals do to it.
+//!
+//! Rule: Trust starts at the question.
+//! Rule: A renewal carries its ordinal.
 
 use super::*;
 

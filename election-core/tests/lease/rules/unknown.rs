@@ -1,4 +1,6 @@
 //! Outcomes that are unknown or late, or that belong to a superseded question.
+//!
+//! Rule: An unknown outcome is not a failure.
 
 use super::*;
 

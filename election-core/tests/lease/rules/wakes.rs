@@ -1,4 +1,6 @@
 //! What a notification leads to, which anybody may send.
+//!
+//! Rule: A notification is a hint to look.
 
 use super::*;
 

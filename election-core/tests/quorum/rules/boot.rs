@@ -1,4 +1,6 @@
 //! What a node may do while it does not know its promises.
+//!
+//! Rule: Starting.
 
 use super::*;
 use election_core::quorum::Heartbeat;

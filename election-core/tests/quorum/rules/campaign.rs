@@ -1,4 +1,6 @@
 //! When a node asks for votes, and who goes first.
+//!
+//! Rule: Campaign.
 
 use super::*;
 

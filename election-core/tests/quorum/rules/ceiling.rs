@@ -1,4 +1,6 @@
 //! How far and how fast the frames of others can lead a node's epochs.
+//!
+//! Rule: Leaps.
 
 use super::*;
 

@@ -1,4 +1,6 @@
 //! Every end of a leadership: first belief ends, then the work, then the others may elect.
+//!
+//! Rule: Every end.
 
 use super::*;
 
@@ -43,6 +45,22 @@ fn primary_heartbeats_go_on_for_a_grace_and_then_stop() {
     hand.run_to(BOOTED + WINDOW);
     hand.offer(B, 7, offset(0));
     assert_eq!(hand.sent, [], "neither keeps them out any longer nor lets them in");
+}
+
+/// A process that stood still learns of its loss when the grace would end behind trust.
+#[test]
+fn nobody_is_kept_out_by_heartbeats_past_the_end_of_trust() {
+    let (_, stop_by) = Hand::leading(3).trusts();
+    for late in 1..GRACE {
+        let mut hand = Hand::leading(3);
+        hand.now = stop_by - late;
+        hand.input(Input::Tick);
+        assert_eq!(hand.leads(), None);
+        hand.run_to(stop_by);
+        hand.sent.clear();
+        hand.run_to(stop_by + GRACE);
+        assert!(!roles(&mut hand).contains(&Role::Primary), "{late} ms before: {:?}", hand.sent);
+    }
 }
 
 #[test]

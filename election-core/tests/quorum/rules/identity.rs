@@ -1,4 +1,6 @@
 //! Lives and connections: which process speaks.
+//!
+//! Rule: Identity.
 
 use super::*;
 use election_core::quorum::{Connection, Heartbeat};

@@ -1,4 +1,6 @@
 //! Peers that speak only kevy-elect's protocol: no stamps, no echoes, no flags.
+//!
+//! Rule: kevy-elect's peers.
 
 mod trust;
 

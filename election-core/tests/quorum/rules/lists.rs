@@ -1,4 +1,6 @@
 //! Members whose files list other members.
+//!
+//! Rule: Lists of members.
 
 use super::{alerts::other_list, *};
 use election_core::{

@@ -1,4 +1,6 @@
 //! Lives and connections of a peer that follow each other or overlap: which of them count, and when.
+//!
+//! Rule: Identity.
 
 use super::{identity::other_process, *};
 use election_core::quorum::{Heard, Heartbeat, Refusal, wire::Dialect};

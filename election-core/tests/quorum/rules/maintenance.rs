@@ -1,4 +1,6 @@
 //! Automatic failover, paused and resumed for the whole cluster.
+//!
+//! Rule: Pauses.
 
 mod ends;
 mod orders;

@@ -1,4 +1,6 @@
 //! The member that operators prefer: elected among equals, and given back what it had.
+//!
+//! Rule: Failing back.
 
 use super::*;
 use core::time::Duration;

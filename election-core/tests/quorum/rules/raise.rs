@@ -1,4 +1,7 @@
 //! A leader raises its epoch, to take in a peer that has promised a higher one.
+//!
+//! Rule: Bumps.
+//! Rule: A lost past.
 
 use super::*;
 

@@ -1,4 +1,6 @@
 //! The support of a voter: whom it supports, what it echoes, and what ends it.
+//!
+//! Rule: Support.
 
 use super::*;
 

@@ -1,4 +1,6 @@
 //! What a primary believes, how long, and what its peers have to do with it.
+//!
+//! Rule: Trust.
 
 use super::*;
 

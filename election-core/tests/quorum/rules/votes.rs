@@ -1,4 +1,7 @@
 //! Who gets a vote, and when the vote may be sent.
+//!
+//! Rule: Saving.
+//! Rule: Votes.
 
 use super::*;
 

@@ -1,4 +1,6 @@
 //! Members that vote, but have no data and never lead.
+//!
+//! Rule: Witnesses.
 
 use super::*;
 use election_core::quorum::{
