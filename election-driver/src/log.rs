@@ -165,8 +165,8 @@ pub(crate) struct Log {
     /// Outages of the list of candidates.
     list: Outage,
     cause: String,
-    /// The database reads for this process, but does not write. A further read is then no news,
-    /// unless a lock was in the way and the row shows that another process can write.
+    /// What the database said when it last failed to write for this process. A further read is then no
+    /// news, unless the row shows that another process can write; one that may not write stays so.
     refused: Option<Failure>,
     /// Since when the list could not be written, and why. This counts only once the row is
     /// answered: while the row is out of reach too, only the row is logged.
@@ -308,7 +308,7 @@ impl Log {
         if !lists {
             let looks = *query == Query::Observe;
             let led = matches!(answer, Answer::Seen(row) if row.live_holder().is_some());
-            let unlocked = self.refused == Some(Failure::Conflict) && led;
+            let unlocked = self.refused != Some(Failure::Fatal) && led;
             if self.refused.is_some() && looks && !unlocked {
                 return;
             }
@@ -388,9 +388,10 @@ impl Log {
         }
         self.unlisted = None;
         self.list.forget();
-        let writes = *query != Query::Observe;
         let refused = matches!(error.kind, Failure::Fatal | Failure::Conflict);
-        if writes && refused && gravity != Gravity::Usual {
+        let attempts = matches!(query, Query::Attempt { .. } | Query::TakeOver { .. });
+        let writes = *query != Query::Observe && (refused || attempts);
+        if writes && gravity != Gravity::Usual {
             self.refused = Some(error.kind);
         }
         if let Some(word) = self.row.failed(asked, now, gravity) {

@@ -113,10 +113,10 @@ fn a_list_that_was_out_of_reach_with_the_row_is_not_told_of() {
 }
 
 /// Once or twice somebody else may have come and gone.
+const ATTEMPT: Query = Query::Attempt { seen: Epoch::NONE, ttl: TTL, clock_step: Duration::ZERO };
+
 #[test]
 fn a_free_row_that_cannot_be_taken_is_told_once() {
-    const ATTEMPT: Query =
-        Query::Attempt { seen: Epoch::NONE, ttl: TTL, clock_step: Duration::ZERO };
     let tries = |log: &mut Log, times| {
         (0..times).for_each(|second| log.answered(at(second), &ATTEMPT, &seen(false)));
     };
@@ -154,6 +154,21 @@ fn a_read_does_not_end_the_report_of_a_write_lock() {
         log.answered(at(25), &Query::Observe, &seen(true));
     };
     assert_eq!(told(freed), ["outage", "outage_over"]);
+}
+
+/// As with a trigger that raises an error: the row can be read, and says that nobody leads.
+#[test]
+fn reads_between_failed_attempts_hide_nothing() {
+    for kind in [Failure::Ambiguous, Failure::Transient] {
+        let attempts = |log: &mut Log, held| {
+            for seconds in 0..20 {
+                fails(log, seconds, &ATTEMPT, kind);
+                log.answered(at(seconds), &Query::Observe, &seen(held));
+            }
+        };
+        assert_eq!(told(|log| attempts(log, false)), ["outage"], "{kind:?}");
+        assert_eq!(told(|log| attempts(log, true)), [""; 0], "another can write: {kind:?}");
+    }
 }
 
 /// Trouble with the row ends what was known of trouble with the list: that begins anew.

@@ -24,6 +24,12 @@ pub enum Ignorance {
         /// The member that it hears.
         supporter: NodeId,
     },
+    /// A member that it hears has another list of members, another `down_after` or another name, and
+    /// may follow somebody by that.
+    OtherList {
+        /// The member that it hears.
+        member: NodeId,
+    },
 }
 
 impl fmt::Display for Ignorance {
@@ -35,6 +41,11 @@ impl fmt::Display for Ignorance {
             Self::Unheard { supporter } => {
                 write!(f, "{supporter} supports a member that this one does not hear")
             }
+            Self::OtherList { member } => write!(
+                f,
+                "{member} has another list of members, down_after or name, and may follow a leader that \
+                 this one does not"
+            ),
         }
     }
 }
@@ -55,10 +66,10 @@ impl Ignorance {
         if heard + 1 < members.quorum() {
             return Some(Self::NoMajority { heard, others: peers.len() });
         }
-        let knows_more = |(_, status): &&(&NodeId, PeerStatus)| {
-            status.heard.as_ref().is_some_and(|heard| heard.supports_unheard)
-        };
-        let supporter = peers.iter().find(knows_more).map(|(id, _)| (*id).clone());
-        supporter.map(|supporter| Self::Unheard { supporter })
+        let heard = peers.iter().filter_map(|(id, status)| Some((*id, status.heard.as_ref()?)));
+        let unheard = heard.clone().find(|(_, heard)| heard.supports_unheard);
+        let unheard = unheard.map(|(id, _)| Self::Unheard { supporter: id.clone() });
+        let odd = || heard.clone().find(|(_, heard)| heard.is_fresh && heard.differs);
+        unheard.or_else(|| odd().map(|(id, _)| Self::OtherList { member: id.clone() }))
     }
 }

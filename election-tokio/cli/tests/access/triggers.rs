@@ -94,6 +94,7 @@ pub(crate) async fn one_that_keeps_the_row_is_named(server: &Server) {
             ["reason=expired", keeps],
         ),
         ("raised", "new.missing := 1", ["has no field", "a function that a trigger on"]),
+        ("refused", "RAISE EXCEPTION 'not today'", ["event=outage", "not today"]),
     ] {
         OnPostgres::create_database(server, at);
         let url = url_of(&server.url(), at);
@@ -106,8 +107,10 @@ pub(crate) async fn one_that_keeps_the_row_is_named(server: &Server) {
         );
         OnPostgres::administer(server, at, &trigger);
         let job = if at == "renewed" { "600" } else { "0" };
+        // A lease that has run out has to be released no more.
+        let ttl = if at == "released" { "20s" } else { "2s" };
         let arguments =
-            ["run", "--ttl", "2s", "--wait", "4s", "--on-lost", "stop", "--", "sleep", job];
+            ["run", "--ttl", ttl, "--wait", "4s", "--on-lost", "stop", "--", "sleep", job];
         let said = command(&url, &arguments).await.stderr;
         let said = String::from_utf8_lossy(&said);
         assert_says(at, &said, &expected);
