@@ -19,7 +19,7 @@ pub enum ConfigError {
     #[error("the id {0:?} cannot stand in a frame; use printable ASCII without spaces")]
     IdNotPrintable(NodeId),
     /// An id that occurs twice in the list.
-    #[error("the id {0} stands twice in the list of members; every node needs its own")]
+    #[error("the id {0} is listed twice; every node needs an id of its own")]
     DuplicateId(NodeId),
     /// This node, the preferred primary, or a witness is not in the list.
     #[error("{0} is not in the list of members; add it, on every node")]
@@ -166,7 +166,7 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alone => f.write_str("N=1: nobody takes over"),
-            Self::TwoMembers => f.write_str("N=2: without either of them nobody is elected; use three"),
+            Self::TwoMembers => f.write_str("N=2: nobody is elected once either of them is lost; use three"),
             Self::EvenMembers(count) => {
                 write!(f, "N={count} tolerates no more failures than N={}", count - 1)
             }

@@ -202,6 +202,6 @@ fn discomforts_are_data() {
     }
     assert_eq!(
         Warning::TwoMembers.to_string(),
-        "N=2: without either of them nobody is elected; use three"
+        "N=2: nobody is elected once either of them is lost; use three"
     );
 }

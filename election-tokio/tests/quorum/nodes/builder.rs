@@ -28,7 +28,7 @@ async fn every_error_names_its_cause_its_place_and_the_remedy(_: OnNothing) {
     let secs = Duration::from_secs;
     for (builder, words) in [
         (of(&[("n2", "h:1")]), &["n1 is not in the list", "add it"][..]),
-        (of(&[TWO[0], TWO[0]]), &["n1 stands twice", "its own"]),
+        (of(&[TWO[0], TWO[0]]), &["n1 is listed twice", "its own"]),
         (of(&[TWO[0], ("n2", "localhost:7401")]), &["n1 and n2", "same address", "its own"]),
         (of(&[TWO[0], ("n2", "h:07401")]), &["address of n2", "zero in front", "leave that out"]),
         (of(&[("n1", "LOCALHOST:1"), ("n2", "localhost:1")]), &["n1 and n2", "same address"]),
