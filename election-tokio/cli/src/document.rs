@@ -1,6 +1,6 @@
 //! TOML files: the durations in them, and the place of an error.
 
-use crate::{arguments, exit::Failed, reading};
+use crate::{exit::Failed, reading, time::duration};
 use serde::{
     Deserialize,
     de::{self, DeserializeOwned},
@@ -28,7 +28,7 @@ impl de::Visitor<'_> for Words {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Time, E> {
-        arguments::duration(text, "\"15s\" or \"500ms\"").map(Time).map_err(E::custom)
+        duration(text, "\"15s\" or \"500ms\"").map(Time).map_err(E::custom)
     }
 }
 
@@ -36,7 +36,7 @@ impl de::Visitor<'_> for Words {
 pub(crate) struct Document {
     /// The flag that named the file, and its path.
     pub(crate) what: String,
-    text: String,
+    pub(crate) text: String,
 }
 
 impl Document {
@@ -45,28 +45,34 @@ impl Document {
     /// # Errors
     /// If it cannot be read or says something else; the error names the place.
     pub(crate) fn read<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<(Self, T), Failed> {
+        let document = Self::open(flag, path)?;
+        match toml::from_str(&document.text) {
+            Ok(contents) => Ok((document, contents)),
+            Err(error) => Err(document.refused(&error)),
+        }
+    }
+
+    /// Reads the text of a file that `flag` has named.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no text.
+    pub(crate) fn open(flag: &str, path: &Path) -> Result<Self, Failed> {
         let what = format!("{flag} {}", path.display());
         let bytes =
             reading::whole(path, "the settings").map_err(|error| Failed::of(&what, &error))?;
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
-                let why = "this is not UTF-8; save the file as UTF-8";
-                return Err(Self { what, text }.wrong(at, why));
-            }
-        };
-        let document = Self { what, text };
-        match toml::from_str(&document.text) {
-            Ok(contents) => Ok((document, contents)),
-            Err(error) => {
-                let at = error.span().map_or(0, |span| span.start);
-                let why = document.in_its_place(at).map(str::to_owned);
-                let why = why.unwrap_or_else(|| plain(error.message(), document.is_value(at)));
-                Err(document.wrong(at, &why))
-            }
-        }
+        String::from_utf8(bytes).map(|text| Self { what: what.clone(), text }).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
+            Self { what, text }.wrong(at, "this is not UTF-8; save the file as UTF-8")
+        })
+    }
+
+    /// What the parser has found.
+    pub(crate) fn refused(&self, error: &toml::de::Error) -> Failed {
+        let at = error.span().map_or(0, |span| span.start);
+        let why = self.in_its_place(at).map(str::to_owned);
+        let why = why.unwrap_or_else(|| plain(error.message(), self.is_value(at)));
+        self.wrong(at, &why)
     }
 
     /// The error at a place, without the line itself: that may contain a password.
@@ -118,22 +124,19 @@ impl Document {
 /// stands behind a `=`.
 fn plain(message: &str, is_value: bool) -> String {
     if let Some(rest) = message.strip_prefix("unknown field `") {
-        return unknown(rest).unwrap_or_else(|| message.to_owned());
-    }
-    if let Some(rest) = message.strip_prefix("unknown variant `") {
-        return no_choice(rest).unwrap_or_else(|| message.to_owned());
+        let listed = |(key, rest): (&str, &str)| {
+            unknown(key, &rest.split('`').skip(1).step_by(2).collect::<Vec<_>>())
+        };
+        return rest.split_once('`').map_or_else(|| message.to_owned(), listed);
     }
     if message.starts_with("invalid key-value pair") {
-        return "this is no TOML; write KEY = VALUE, and texts in double quotes".to_owned();
+        return "this is not TOML; write KEY = VALUE, and texts in double quotes".to_owned();
     }
-    let twice = message.strip_prefix("duplicate field ");
-    if let Some(key) = twice {
-        return format!(
-            "{key} stands here a second time, perhaps spelled otherwise; leave one out"
-        );
+    if let Some(key) = message.strip_prefix("duplicate field ") {
+        return format!("{key} is here twice, perhaps in two spellings; leave one out");
     }
     if message.starts_with("duplicate key") {
-        return "this stands here a second time; leave one out, or, if there may be several, write its \
+        return "this is here twice; leave one out, or, if there may be several, write its \
                 name in two pairs of brackets, as in [[member]]"
             .to_owned();
     }
@@ -147,7 +150,6 @@ fn plain(message: &str, is_value: bool) -> String {
         "a boolean" => "true or false",
         "a sequence" if is_value => "a list in square brackets, like [\"…\", \"…\"]",
         "a sequence" => "a list, whose entries begin with a line like [[member]]",
-        "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
         "u64" => "a whole number from 0 to 9223372036854775807",
         other => other,
@@ -160,26 +162,22 @@ fn plain(message: &str, is_value: bool) -> String {
     format!("this is {found}; write {wanted}")
 }
 
-/// From the name of an unknown key on: the parser lists the known ones.
-fn unknown(rest: &str) -> Option<String> {
-    let (key, rest) = rest.split_once('`')?;
-    let listed: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
+/// What to say of a key that there is not.
+pub(crate) fn unknown(key: &str, listed: &[&str]) -> String {
     // An older spelling is understood, and nobody has to learn it.
     let is_old = |known: &&str| known.contains('_') && listed.contains(&&*known.replace('_', "-"));
     let known: Vec<_> = listed.iter().copied().filter(|known| !is_old(known)).collect();
     let near = near(key, &known).map(|near| format!(" (did you mean `{near}`?)"));
     let near = near.unwrap_or_default();
-    Some(format!("unknown key `{key}`{near}; known are {}", known.join(", ")))
+    format!("unknown key `{key}`{near}; known are {}", known.join(", "))
 }
 
-/// From the name of a choice on that there is not: the parser lists those that there are.
-fn no_choice(rest: &str) -> Option<String> {
-    let (word, rest) = rest.split_once('`')?;
-    let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
-    let near = near(word, &known).map(|near| format!(" (did you mean \"{near}\"?)"));
+/// What to say of a choice that there is not.
+pub(crate) fn no_choice(word: &str, known: &[&str]) -> String {
+    let near = near(word, known).map(|near| format!(" (did you mean \"{near}\"?)"));
     let choices: Vec<_> = known.iter().map(|choice| format!("\"{choice}\"")).collect();
     let near = near.unwrap_or_default();
-    Some(format!("there is no choice {word:?} here{near}; write {}", choices.join(" or ")))
+    format!("there is no choice {word:?} here{near}; write {}", choices.join(" or "))
 }
 
 /// The known word that this one may be a misspelling of.
@@ -213,10 +211,8 @@ mod tests {
         struct Contents {
             down_after: Option<Time>,
             insecure: Option<bool>,
-            conflict_exit_code: Option<u8>,
             shards: Option<u16>,
             members: Option<Vec<String>>,
-            on_lost: Option<arguments::OnLost>,
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
@@ -246,8 +242,6 @@ mod tests {
             ("shard", "shards"),
             ("Insecure", "insecure"),
             ("member", "members"),
-            ("conflict", "conflict_exit_code"),
-            ("conflict-exit", "conflict_exit_code"),
             ("shrads", "shards"),
         ] {
             let said = refused(&format!("\n{key} = 1\n"));
@@ -279,22 +273,9 @@ mod tests {
                 "this is integer `5`; write a time with its unit in double quotes, like \"15s\"",
             ),
             ("down_after = \"5\"", "write it like \"15s\" or \"500ms\""),
-            (
-                "conflict_exit_code = \"7\"",
-                "this is string \"7\"; write a whole number from 0 to 255",
-            ),
-            (
-                "conflict_exit_code = 700",
-                "this is integer `700`; write a whole number from 0 to 255",
-            ),
             ("shards = 99999999999999999999", "integer `99999999999999999999`; write a whole"),
             ("down_after = 2024-01-01", "this is a table or a date; write a time"),
             ("insecure = \"yes\"", "write true or false"),
-            (
-                "on_lost = \"explode\"",
-                "there is no choice \"explode\" here; write \"stop\" or \"restart\"",
-            ),
-            ("on_lost = \"rsetart\"", "(did you mean \"restart\"?); write \"stop\" or"),
             ("members = 1", "this is integer `1`; write a list in square brackets, like [\"…\""),
             ("members = [[1]]", "this is a list; write a string in double quotes"),
             ("[members]\nx = 1", "write a list, whose entries begin with a line like [[member]]"),
@@ -306,7 +287,7 @@ mod tests {
             ),
             ("insecure = yes", "line 1 (`insecure`), column 12: write true or false"),
             ("insecure = True # ?", "write true or false"),
-            ("[members]\n[members]", "line 2, column 2: this stands here a second time"),
+            ("[members]\n[members]", "line 2, column 2: this is here twice"),
             ("down_after =", "line 1 (`down_after`), column 13: the value is missing; write one"),
             ("down_after = \nshards = 2", "line 1 (`down_after`), column 14: the value is missing"),
             ("down_after = # soon", "the value is missing"),

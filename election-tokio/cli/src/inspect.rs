@@ -43,10 +43,10 @@ struct Glance {
 
 impl Glance {
     fn of(look: &Look) -> Result<Self, Failed> {
-        Place::looked_at(look).map(Self::at)
+        Ok(Self::at(Place::of(&look.target)?, look.timeout))
     }
 
-    fn at((mut place, timeout): (Place, Duration)) -> Self {
+    fn at(mut place: Place, timeout: Duration) -> Self {
         // The wait for a lock ends before the whole look does, so that the error can name the lock.
         let waits = Config::builder()
             .ttl(timeout.saturating_mul(6).clamp(Config::MIN_TTL, Config::MAX_TTL));
@@ -299,9 +299,9 @@ pub(crate) async fn resume(order: Order) -> Result<Exit, Failed> {
 
 /// `election schema`.
 pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
-    let SchemaArguments { database, apply, .. } = &arguments;
+    let SchemaArguments { database, apply, timeout } = &arguments;
+    let named = Named::by(database)?;
     if !apply {
-        let named = Named::by(database)?;
         let usual = || Schema::new(Dialect::Sqlite, &named.tables);
         let script = named.store.as_ref().map_or_else(usual, |it| it.schema().clone()).script();
         let dialect = named.store.as_ref().map_or(Dialect::Sqlite, AnyStore::dialect);
@@ -317,12 +317,11 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         }
         return Ok(Exit::OK);
     }
-    let (named, timeout) = Named::to_change(&arguments)?;
     let mut store = named.store.ok_or_else(no_store)?;
     let place = store.place();
     let made = match timeout {
-        Some(time) => tokio::time::timeout(time, store.ensure_schema()).await.map_err(|_| {
-            let time = humantime::format_duration(time);
+        Some(time) => tokio::time::timeout(*time, store.ensure_schema()).await.map_err(|_| {
+            let time = humantime::format_duration(*time);
             Failed::new(format!(
                 "the database does not answer: {place}: the tables could not be created within \
                  {time}; check that it runs, that nothing on the way drops its packets, and that \

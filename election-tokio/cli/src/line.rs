@@ -127,7 +127,7 @@ impl fmt::Display for Shown<'_> {
             Value::String(text) if !text.is_empty() && !text.contains(breaks) => {
                 f.write_str(&harmless(text))
             }
-            Value::String(text) => write!(f, "\"{}\"", harmless(text).replace('"', "'")),
+            Value::String(text) => write!(f, "\"{}\"", harmless(text).replace('"', "\\\"")),
             value => write!(f, "{value}"),
         }
     }

@@ -1,7 +1,7 @@
 //! The `election` command: one job on exactly one of many processes, without writing a program.
 //!
 //! ```text
-//!   main ─▶ arguments ─▶ settings (flag, environment, file) ─▶ source (of the database's URL)
+//!   main ─▶ arguments (flag, environment, file) ─▶ settings ─▶ source (of the database's URL)
 //!             │                                             └─▶ cluster (members, control socket)
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ serve    elector without a job
@@ -42,6 +42,7 @@ mod setup;
 mod source;
 mod store;
 mod systemd;
+mod time;
 mod whereabouts;
 
 use arguments::{Arguments, Command};
@@ -55,7 +56,7 @@ fn main() {
     let _ = SigSet::empty().thread_set_mask();
     let mut arguments =
         Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
-    let filed = settings::read(&mut arguments.command);
+    let filed = arguments.read_file();
     let json = arguments.command.json();
     let logs = arguments.command.is_logged();
     let room = arguments.command.log_level().map(|_| room::check());

@@ -1,12 +1,12 @@
 //! What `run`, `serve` and `hold` are to do, from flags, environment and file.
 
 use crate::{
-    arguments::{Attempt, Hold, OnLost, Port, Run, Seat, Serve, Stand},
-    cluster::{Part, Told},
+    arguments::{Attempt, Hold, OnLost, Port, Run, Serve, Stand},
+    cluster::{self, Part},
     exit::Failed,
     http::Address,
     line,
-    settings::{File, Place, file, some_time},
+    settings::Place,
     store::AnyStore,
     whereabouts::Whereabouts,
 };
@@ -15,13 +15,7 @@ use election_tokio::{
     core::{Epoch, Label, NodeId},
     default_node,
 };
-use std::{ffi::OsString, path::Path, time::Duration};
-
-/// How long an elector with nothing more to do may take to leave.
-const LEAVING: Duration = Duration::from_secs(2);
-
-/// How long a hook may run.
-const HOOK: Duration = Duration::from_secs(30);
+use std::{ffi::OsString, time::Duration};
 
 /// Everything `run`, `serve` and `hold` need to know.
 pub(crate) struct Plan {
@@ -61,26 +55,22 @@ pub(crate) struct HookPlan {
 }
 
 impl HookPlan {
-    fn of(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
+    fn of(stand: &Stand) -> Result<Self, Failed> {
         let hooks = &stand.hooks;
-        let chosen = |name, flag: &Option<String>, filed: Option<String>| {
-            let command = flag.clone().or(filed);
-            if command.as_ref().is_some_and(|command| command.trim().is_empty()) {
-                let remedy = "name a command, or leave it out";
-                return Err(Failed::new(format!("{name}: the command is empty; {remedy}")));
-            }
-            Ok(command)
+        let chosen = |name, command: &Option<String>| match command {
+            Some(command) if command.trim().is_empty() => Err(Failed::new(format!(
+                "{name}: the command is empty; name a command, or leave it out"
+            ))),
+            command => Ok(command.clone()),
         };
-        let timeout = hooks.hook_timeout.or(file.hook_timeout.map(|time| time.0));
-        let timeout = some_time("--hook-timeout", timeout, "leave it out for half a minute")?;
         let plan = Self {
-            on_lead: chosen("--on-lead", &hooks.on_lead, file.on_lead.take())?,
-            on_lose: chosen("--on-lose", &hooks.on_lose, file.on_lose.take())?,
-            on_change: chosen("--on-change", &hooks.on_change, file.on_change.take())?,
-            timeout: timeout.unwrap_or(HOOK),
+            on_lead: chosen("--on-lead", &hooks.on_lead)?,
+            on_lose: chosen("--on-lose", &hooks.on_lose)?,
+            on_change: chosen("--on-change", &hooks.on_change)?,
+            timeout: hooks.hook_timeout,
         };
         // In the environment or a file it is for all starts.
-        if plan.is_empty() && stand.membership.wrote("hook-timeout") {
+        if plan.is_empty() && stand.target.database.given.wrote("hook-timeout") {
             return Err(Failed::new(
                 "--hook-timeout limits a hook, and there is none: name one (--on-lead, --on-lose, \
                  --on-change), or leave --hook-timeout out; a job has no such limit",
@@ -117,10 +107,9 @@ pub(crate) struct Candidacy {
 impl Plan {
     /// What `election run` is to do.
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
-        let mut file = file();
-        let stands = Self::stands(&run.stand, &mut file);
+        let stands = Self::stands(&run.stand);
         let stands = stands.map_err(|failed| behind_the_job(failed, &run.job))?;
-        let stands = stands.attempting(&run.attempt, &file)?;
+        let stands = stands.attempting(&run.attempt)?;
         if run.job.is_empty() && !stands.venue.is_witness() {
             return Err(Failed::new(
                 "there is no job: write it at the end, -- <CMD> and its arguments (under the unit for \
@@ -136,17 +125,16 @@ impl Plan {
         }
         Ok(Self {
             work: if run.job.is_empty() { Work::Elsewhere } else { Work::Job(run.job.clone()) },
-            on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
-            allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
-            isolate: run.isolate || file.isolate == Some(true),
+            on_lost: run.on_lost,
+            allow_setuid: run.allow_setuid,
+            isolate: run.isolate,
             ..stands
         })
     }
 
     /// What `election hold` is to do.
     pub(crate) fn to_hold(hold: &Hold) -> Result<Self, Failed> {
-        let mut file = file();
-        let stands = Self::stands(&hold.stand, &mut file)?.attempting(&hold.attempt, &file)?;
+        let stands = Self::stands(&hold.stand)?.attempting(&hold.attempt)?;
         if stands.venue.is_witness() {
             return Err(Failed::new(
                 "a witness is never elected, so there is nothing to hold: let it vote with \
@@ -157,38 +145,34 @@ impl Plan {
     }
 
     /// The same with an end to the first wait.
-    fn attempting(self, attempt: &Attempt, file: &File) -> Result<Self, Failed> {
-        let (wait, once) = waits(attempt, file)?;
+    fn attempting(self, attempt: &Attempt) -> Result<Self, Failed> {
+        let Attempt { wait, once, conflict_exit_code } = *attempt;
         if self.venue.is_witness() && (wait.is_some() || once) {
             return Err(Failed::new(
                 "a witness is never elected, so it has nothing to wait for: leave --wait or --try \
                  out",
             ));
         }
-        let wait = some_time("--wait", wait, "use --try to ask once")?;
-        let conflict = attempt.conflict_exit_code.or(file.conflict_exit_code);
-        Ok(Self { wait, once, conflict, ..self })
+        Ok(Self { wait, once, conflict: conflict_exit_code, ..self })
     }
 
     /// What `election serve` is to do.
     pub(crate) fn to_serve(serve: &Serve) -> Result<Self, Failed> {
-        let mut file = file();
-        let stands = Self::stands(&serve.stand, &mut file)?;
+        let stands = Self::stands(&serve.stand)?;
         Ok(Self { http: Some(stands.http.unwrap_or(Address::USUAL)), ..stands })
     }
 
     /// To stand for election again and again, without a job.
-    fn stands(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
-        let leave_timeout = stand.leave_timeout.or(file.leave_timeout.map(|time| time.0));
-        let http = address(stand, file)?;
-        let (venue, whereabouts) = match file.cluster(&stand.membership, &stand.target.database)? {
+    fn stands(stand: &Stand) -> Result<Self, Failed> {
+        let http = address(stand)?;
+        let (membership, database) = (&stand.membership, &stand.target.database);
+        let (venue, whereabouts) = match cluster::cluster(membership, database)? {
             Some(cluster) => {
-                let socket = stand.membership.socket.clone().or(file.socket.clone());
-                let whereabouts = Whereabouts::of_cluster(&cluster, socket.as_deref());
-                (Venue::Cluster(Box::new(part(stand, file, &cluster)?)), whereabouts)
+                let whereabouts = Whereabouts::of_cluster(cluster, membership.socket.as_deref());
+                (Venue::Cluster(Box::new(Part::of(cluster, stand)?)), whereabouts)
             }
             None => {
-                let candidacy = Candidacy::of(stand, file)?;
+                let candidacy = Candidacy::of(stand)?;
                 let whereabouts = candidacy.place.whereabouts.clone();
                 (Venue::Database(Box::new(candidacy)), whereabouts)
             }
@@ -198,13 +182,13 @@ impl Plan {
             work: Work::Elsewhere,
             http,
             whereabouts,
-            hooks: HookPlan::of(stand, file)?,
-            json: stand.target.database.json,
+            hooks: HookPlan::of(stand)?,
+            json: database.json,
             quiet: stand.quiet,
             wait: None,
             once: false,
             conflict: None,
-            leave_timeout: leave_timeout.unwrap_or(LEAVING),
+            leave_timeout: stand.leave_timeout,
             on_lost: OnLost::Restart,
             allow_setuid: false,
             isolate: false,
@@ -229,85 +213,48 @@ fn behind_the_job(failed: Failed, job: &[OsString]) -> Failed {
     }
 }
 
-/// How long to wait to be elected, and whether to try only. Whoever says one of the two first does not
-/// hear of the other.
-fn waits(attempt: &Attempt, file: &File) -> Result<(Option<Duration>, bool), Failed> {
-    let Attempt { wait, once, .. } = *attempt;
-    if once || wait.is_some() {
-        return Ok((wait.filter(|_| !once), once));
-    }
-    match (file.wait, file.once == Some(true)) {
-        (Some(_), true) => Err(Failed::new(
-            "the --config file says both `wait` and `try`; keep one: `try` does not wait",
-        )),
-        (wait, once) => Ok((wait.map(|time| time.0), once)),
-    }
-}
-
 /// Where to answer HTTP, if anywhere.
-fn address(stand: &Stand, file: &mut File) -> Result<Option<Address>, Failed> {
+fn address(stand: &Stand) -> Result<Option<Address>, Failed> {
     let Port { http, http_exposed } = &stand.port;
-    let exposed = *http_exposed || file.http_exposed == Some(true);
-    let text = http.clone().or(file.http.take());
-    if text.is_none() && stand.membership.wrote("http-exposed") {
+    if http.is_none() && stand.target.database.given.wrote("http-exposed") {
         return Err(Failed::new(
             "--http-exposed permits an address that other machines reach: name it, as in --http \
              0.0.0.0:4040, or leave --http-exposed out",
         ));
     }
-    text.map(|text| Address::of(&text, exposed)).transpose()
-}
-
-/// This member of the cluster in that file.
-fn part(stand: &Stand, file: &mut File, cluster: &Path) -> Result<Part, Failed> {
-    let mut membership = stand.membership.clone();
-    membership.socket = membership.socket.or(file.socket.take());
-    let Seat { listen, ballot, new_peers, accept_loss } = stand.seat.clone();
-    let told = Told {
-        node: stand.node.clone().or(file.node.take()),
-        label: stand.label.clone().or(file.label.take()),
-        grace: stand.grace.or(file.grace.map(|time| time.0)),
-        seat: Seat {
-            listen: listen.or(file.listen.take()),
-            ballot: ballot.or(file.ballot.take()),
-            new_peers,
-            accept_loss,
-        },
-    };
-    Part::of(cluster, &membership, told)
+    http.as_deref().map(|text| Address::of(text, *http_exposed)).transpose()
 }
 
 impl Candidacy {
-    fn of(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
-        let node = stand.node.clone().or(file.node.take()).unwrap_or_else(default_node);
+    fn of(stand: &Stand) -> Result<Self, Failed> {
+        let node = stand.node.clone().unwrap_or_else(default_node);
         line::name_node(&node);
-        let place = Place::from_parts(&stand.target, file)?;
+        let place = Place::of(&stand.target)?;
         NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;
         let builder = Election::builder(place.namespace.as_str()).node(node);
         let mut builder = builder.store(place.store.clone());
-        if let Some(label) = stand.label.clone().or(file.label.take()) {
-            Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
+        if let Some(label) = &stand.label {
+            Label::new(label).map_err(|error| Failed::of("--label", &error))?;
             builder = builder.label(label);
         }
-        if let Some(ttl) = stand.ttl.or(file.ttl.map(|time| time.0)) {
+        if let Some(ttl) = stand.ttl {
             builder = builder.ttl(ttl);
         }
-        if let Some(grace) = stand.grace.or(file.grace.map(|time| time.0)) {
+        if let Some(grace) = stand.grace {
             builder = builder.grace(grace);
         }
-        if let Some(interval) = stand.interval.or(file.interval.map(|time| time.0)) {
+        if let Some(interval) = stand.interval {
             builder = builder.config(|config| config.interval(interval));
         }
-        if let Some(span) = stand.at_least_for.or(file.at_least_for.map(|time| time.0)) {
+        if let Some(span) = stand.at_least_for {
             builder = builder.at_least_for(span);
         }
-        if let Some(step) = stand.clock_step.or(file.clock_step.map(|time| time.0)) {
+        if let Some(step) = stand.clock_step {
             builder = builder.clock_step(step);
         }
-        if let Some(epoch) = stand.min_epoch.or(file.min_epoch) {
+        if let Some(epoch) = stand.min_epoch {
             builder = builder.min_epoch(Epoch::new(epoch));
         }
-        let no_schema = stand.no_schema || file.no_schema == Some(true);
-        Ok(Self { place, builder, no_schema })
+        Ok(Self { place, builder, no_schema: stand.no_schema })
     }
 }

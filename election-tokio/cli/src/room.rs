@@ -33,14 +33,23 @@ pub(crate) fn check() -> Result<(), Failed> {
                  system call clone3: update the runtime (Docker 20.10.10, libseccomp 2.5), or start \
                  the container without the filter (--security-opt seccomp=unconfined)"
             }
-            _ => {
-                "this user or its control group may have no more of them: raise `ulimit -u`, or \
-                 pids.max (systemd's TasksMax=)"
-            }
+            _ => TOO_MANY,
         };
         Failed::of(&format!("cannot start a thread; {remedy}"), &error)
     })
 }
+
+/// Why a process could not be started.
+pub(crate) fn refused(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock => format!("{error}; {TOO_MANY}"),
+        _ => error.to_string(),
+    }
+}
+
+/// Why the system has no room for another thread or process, and the remedy.
+const TOO_MANY: &str = "this user or its control group may have no more of them: raise `ulimit \
+                                   -u`, or pids.max (systemd's TasksMax=)";
 
 /// So many more at a time.
 fn files(count: usize) -> io::Result<()> {

@@ -5,7 +5,6 @@
 //! avoids both.
 
 use election_tokio::core::sql::Dialect;
-use serde::Deserialize;
 use std::{borrow::Cow, ffi::OsStr, fmt, path::Path, process::Command, str::FromStr as _};
 use url::Url;
 
@@ -15,8 +14,7 @@ pub(crate) const STORE: &str = "ELECTION_STORE";
 pub(crate) const STORE_FILE: &str = "ELECTION_STORE_FILE";
 
 /// The address of a database, perhaps with its password.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Address(String);
 
 impl Address {

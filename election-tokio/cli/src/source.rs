@@ -1,14 +1,8 @@
-//! Where the URL of the database comes from: the command line, then the environment, then the
-//! configuration file. Each of them gives the URL itself, or names a file that contains it.
+//! Where the URL of the database comes from: an option gives the URL itself, or names a file that
+//! contains it.
 
-use crate::{
-    arguments::Database,
-    exit::Failed,
-    reading,
-    secret::{Address, STORE, STORE_FILE},
-};
+use crate::{arguments::Database, exit::Failed, reading, secret::Address};
 use std::{
-    env,
     fs::Metadata,
     io::Read as _,
     os::unix::fs::PermissionsExt as _,
@@ -21,13 +15,6 @@ const LONGEST: u64 = 64 * 1024;
 /// How a SQLite database begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// One of the places that may name the database, and what its two ways are called there.
-struct Place {
-    url: Option<Address>,
-    file: Option<PathBuf>,
-    names: [String; 2],
-}
-
 /// A URL, and where it is from.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -38,53 +25,20 @@ pub(crate) struct Source {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// The URL, and the place that named it; none if none does. `url` and `file` are the contents of
-/// the configuration file.
+/// The URL, and the place that named it; none if none does.
 ///
 /// # Errors
-/// If the first place that names a database names two, or its file cannot be read.
-pub(crate) fn address(
-    database: &Database,
-    url: Option<Address>,
-    file: Option<PathBuf>,
-) -> Result<Option<Source>, Failed> {
-    let config = database.config.as_deref().unwrap_or(Path::new("")).display();
-    let variable = env::var_os(STORE).map(|url| {
-        let text = url.into_string().map_err(|_| Failed::new(format!("{STORE} is not UTF-8")));
-        text.map(|text| Address::new(&text))
-    });
-    let places = [
-        Place {
-            url: database.store.clone(),
-            file: database.store_file.clone(),
-            names: ["--store".to_owned(), "--store-file".to_owned()],
-        },
-        Place {
-            url: variable.transpose()?,
-            file: env::var_os(STORE_FILE).map(PathBuf::from),
-            names: [STORE.to_owned(), STORE_FILE.to_owned()],
-        },
-        Place {
-            url,
-            file,
-            names: ["store", "store-file"].map(|key| format!("`{key}` in --config {config}")),
-        },
-    ];
-    for Place { url, file, names: [by_url, by_file] } in places {
-        return match (url, file) {
-            (None, None) => continue,
-            (Some(url), None) => Ok(Some(Source { address: url, what: by_url, file: None })),
-            (None, Some(file)) => {
-                let what = format!("{by_file} {}", file.display());
-                let address = read(&file, &what)?;
-                Ok(Some(Source { address, what, file: Some(file) }))
-            }
-            (Some(_), Some(_)) => {
-                Err(Failed::new(format!("both {by_url} and {by_file} name a database; keep one")))
-            }
-        };
+/// If its file cannot be read.
+pub(crate) fn address(database: &Database) -> Result<Option<Source>, Failed> {
+    let Database { store, store_file, given, .. } = database;
+    if let Some(url) = store {
+        let what = given.name("store");
+        return Ok(Some(Source { address: url.clone(), what, file: None }));
     }
-    Ok(None)
+    let Some(file) = store_file else { return Ok(None) };
+    let what = format!("{} {}", given.name("store-file"), file.display());
+    let address = read(file, &what)?;
+    Ok(Some(Source { address, what, file: Some(file.clone()) }))
 }
 
 /// The only line of a file.
@@ -109,7 +63,7 @@ fn read(path: &Path, what: &str) -> Result<Address, Failed> {
     }
     let Ok(text) = String::from_utf8(bytes) else {
         return wrong(
-            "this is no text; write a file that holds the database's URL on its only line, in UTF-8",
+            "the file is not text; write one that holds the database's URL on its only line, in UTF-8",
         );
     };
     // Some editors begin a text with a mark of its encoding.

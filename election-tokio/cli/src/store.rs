@@ -45,7 +45,7 @@ fn is_scheme(text: &str) -> bool {
 /// What is wrong with a text that is no URL. The error may repeat a plain path.
 fn no_scheme(text: &str) -> String {
     if text.starts_with(['"', '\'']) {
-        return "stands in quotes; write it without them".to_owned();
+        return "is in quotes; write it without them".to_owned();
     }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     let is_path = text.contains(['/', '.']) && text.bytes().all(plain);

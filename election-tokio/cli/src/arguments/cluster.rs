@@ -1,6 +1,6 @@
 //! The flags of an election that is held by votes.
 
-use super::values::time;
+use super::values::{ANSWER, some_time, time};
 use clap::Args;
 use std::{path::PathBuf, time::Duration};
 
@@ -20,16 +20,6 @@ pub(crate) struct Membership {
                 /tmp/election-UID]"
     )]
     pub(crate) socket: Option<PathBuf>,
-    /// The flags that stood on the command line.
-    #[arg(skip)]
-    pub(crate) written: Vec<String>,
-}
-
-impl Membership {
-    /// Whether a flag stood on the command line.
-    pub(crate) fn wrote(&self, flag: &str) -> bool {
-        self.written.iter().any(|written| written == flag)
-    }
 }
 
 /// How this process takes part in a cluster.
@@ -73,10 +63,10 @@ pub(crate) struct Order {
     /// A TOML file with the same options
     #[arg(long, env = "ELECTION_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// How long the answer may take (exit 125) [default: 5s]
-    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = time)]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) timeout: Option<Duration>,
+    /// How long the answer may take (exit 125)
+    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = some_time)]
+    #[arg(allow_hyphen_values = true, default_value = ANSWER)]
+    pub(crate) timeout: Duration,
     /// Print JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,30 +2,27 @@
 
 use super::{
     cluster::{Asked, Membership, Seat},
-    values::{epoch, exit_code, time},
+    given::Given,
+    values::{ANSWER, epoch, exit_code, some_time, time, wait},
 };
-use crate::secret::Address;
+use crate::secret::{Address, STORE, STORE_FILE};
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 /// Which database, and in which form to answer.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Database {
-    // clap does not read it from the environment: there, the command line is no contradiction.
     #[arg(
         long,
+        env = STORE,
+        hide_env_values = true,
         value_name = "URL",
-        conflicts_with = "store_file",
         help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://... Shows \
-                in `ps`, with its password [env: ELECTION_STORE]"
+                in `ps`, with its password"
     )]
     pub(crate) store: Option<Address>,
-    #[arg(
-        long,
-        value_name = "FILE",
-        help = "A file with that URL on its only line [env: ELECTION_STORE_FILE]"
-    )]
+    /// A file with that URL on its only line
+    #[arg(long, env = STORE_FILE, value_name = "FILE")]
     pub(crate) store_file: Option<PathBuf>,
     /// The schema that holds the tables [default: public on PostgreSQL, else the URL's database]
     #[arg(long, env = "ELECTION_SCHEMA", value_name = "NAME")]
@@ -36,6 +33,8 @@ pub(crate) struct Database {
     /// Print JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
+    #[arg(skip)]
+    pub(crate) given: Given,
 }
 
 /// Which election, in which database.
@@ -55,10 +54,10 @@ pub(crate) struct Look {
     pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) asked: Asked,
-    /// How long the answer may take (exit 125) [default: 5s]
-    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = time)]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) timeout: Option<Duration>,
+    /// How long the answer may take (exit 125)
+    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = some_time)]
+    #[arg(allow_hyphen_values = true, default_value = ANSWER)]
+    pub(crate) timeout: Duration,
 }
 
 /// Who leads, for people and for scripts.
@@ -170,10 +169,10 @@ pub(crate) struct Stand {
     #[command(flatten)]
     pub(crate) hooks: Hooks,
     /// How long to try to release leadership when this process leaves and nothing of the job is
-    /// left; after that it runs out [default: 2s]
+    /// left; after that it runs out
     #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) leave_timeout: Option<Duration>,
+    #[arg(allow_hyphen_values = true, default_value = "2s")]
+    pub(crate) leave_timeout: Duration,
     /// Do not create the tables; fail if they are missing
     #[arg(long, env = "ELECTION_NO_SCHEMA")]
     pub(crate) no_schema: bool,
@@ -195,10 +194,10 @@ pub(crate) struct Hooks {
     /// Run CMD whenever this process sees that another leads, or it itself, or nobody
     #[arg(long, env = "ELECTION_ON_CHANGE", value_name = "CMD")]
     pub(crate) on_change: Option<String>,
-    /// How long such a command may run before it is killed [default: 30s]
-    #[arg(long, env = "ELECTION_HOOK_TIMEOUT", value_name = "TIME", value_parser = time)]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) hook_timeout: Option<Duration>,
+    /// How long such a command may run before it is killed
+    #[arg(long, env = "ELECTION_HOOK_TIMEOUT", value_name = "TIME", value_parser = some_time)]
+    #[arg(allow_hyphen_values = true, default_value = "30s")]
+    pub(crate) hook_timeout: Duration,
 }
 
 /// Where HTTP is answered.
@@ -220,7 +219,7 @@ pub(crate) struct Attempt {
     /// Give up (exit 124) and say why if not elected for the first time within this, also if the
     /// database was never reached, or refuses this user. Without it, wait without end, except for a
     /// database that refuses (exit 125)
-    #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = time)]
+    #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = wait)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) wait: Option<Duration>,
     /// Give up if somebody else leads (exit 124), or if nobody can know who does (exit 125): the
@@ -242,9 +241,9 @@ pub(crate) struct Run {
     pub(crate) stand: Stand,
     #[command(flatten)]
     pub(crate) attempt: Attempt,
-    /// What to do when leadership is lost [default: restart]
-    #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
-    pub(crate) on_lost: Option<OnLost>,
+    /// What to do when leadership is lost
+    #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT", default_value = "restart")]
+    pub(crate) on_lost: OnLost,
     /// Let the job gain privileges (sudo, set-user-ID programs). It may then run processes that
     /// this one can neither tell to end nor kill: leadership is not released then but runs out, and
     /// another job may start beside them. No effect for root, whose jobs may gain them anyway
@@ -278,8 +277,7 @@ pub(crate) struct Hold {
 }
 
 /// What to do when leadership is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnLost {
     /// Stop the job and exit with 120
     Stop,
@@ -295,7 +293,7 @@ pub(crate) struct Schema {
     #[arg(long)]
     pub(crate) apply: bool,
     /// How long that may take (exit 125) [default: 1m]
-    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) timeout: Option<Duration>,
 }

@@ -1,25 +1,32 @@
 //! Values as people write them, and what to write instead of what cannot be understood.
 
+use crate::time::duration;
 use std::{
     num::{IntErrorKind, ParseIntError},
     time::Duration,
 };
 
+/// How long an answer may take to a command that only looks, unless it is said.
+pub(super) const ANSWER: &str = "5s";
+
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     duration(text, "15s, 500ms or 1m 30s")
 }
 
-/// Parses a duration as people write it, or says what is wrong with it and how to write it.
-pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
-    if text.starts_with("--") {
-        return Err(format!(
-            "the time is missing before this; write it behind the option, like {example}"
-        ));
+/// A time in which somebody can answer.
+pub(super) fn some_time(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("it is zero; write a longer time, or leave it out".to_owned()),
+        time => Ok(time),
     }
-    if text.trim_start().starts_with('-') {
-        return Err(format!("a time cannot be negative; write it like {example}"));
+}
+
+/// A time to wait.
+pub(super) fn wait(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("it is zero; write a longer time, or --try to ask once".to_owned()),
+        time => Ok(time),
     }
-    humantime::parse_duration(text).map_err(|error| format!("{error}; write it like {example}"))
 }
 
 /// An epoch.

@@ -177,7 +177,7 @@ impl Client {
 
     pub(crate) async fn pause(&self, lasts: Option<Duration>) -> Result<Exit, Failed> {
         if lasts.is_some_and(|lasts| lasts < Duration::from_millis(1)) {
-            return Err(Failed::new("--for: a pause lasts a millisecond at least"));
+            return Err(Failed::new("--for: a pause lasts at least 1ms; write a longer time"));
         }
         self.maintain(Request::Pause { for_ms: lasts.map(millis), within_ms: self.within_ms() })
             .await

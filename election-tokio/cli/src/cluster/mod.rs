@@ -25,12 +25,12 @@ mod successor;
 mod warnings;
 mod words;
 
-pub(crate) use choice::{Filed, cluster};
+pub(crate) use choice::cluster;
 pub(crate) use client::Client;
 pub(crate) use exchange::{Led, PeerLine, Report};
 pub(crate) use file::File;
 pub(crate) use observe::Observer;
-pub(crate) use part::{Part, Told};
+pub(crate) use part::Part;
 pub(crate) use report::{ignorance, unready};
 pub(crate) use server::Control;
 pub(crate) use warnings::is_unspecified;

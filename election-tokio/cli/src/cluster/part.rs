@@ -6,7 +6,7 @@ use super::{
     server::{Bound, Control},
 };
 use crate::{
-    arguments::{Membership, Seat},
+    arguments::{Seat, Stand},
     exit::Failed,
     line,
 };
@@ -15,10 +15,7 @@ use election_tokio::{
     core::{Label, quorum::ConfigError},
     log::chain,
 };
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 use tracing::{info, warn};
 
 /// A member that has not started yet.
@@ -31,35 +28,27 @@ pub(crate) struct Part {
     warnings: Vec<String>,
 }
 
-/// What the options say of this member.
-pub(crate) struct Told {
-    pub(crate) node: Option<String>,
-    pub(crate) label: Option<String>,
-    pub(crate) grace: Option<Duration>,
-    pub(crate) seat: Seat,
-}
-
 impl Part {
     /// The member that the file and the options describe.
     ///
     /// # Errors
     /// If they cannot be used.
-    pub(crate) fn of(path: &Path, membership: &Membership, told: Told) -> Result<Self, Failed> {
+    pub(crate) fn of(path: &Path, stand: &Stand) -> Result<Self, Failed> {
         let file = File::read(path)?;
-        let is_witness = file.is_witness(told.node.as_deref())?;
-        let node = told.node.unwrap_or_default();
+        let is_witness = file.is_witness(stand.node.as_deref())?;
+        let node = stand.node.clone().unwrap_or_default();
         line::name_node(&*node);
-        let spots = Spot::all(membership.socket.as_deref(), &file.election, &node)?;
+        let spots = Spot::all(stand.membership.socket.as_deref(), &file.election, &node)?;
         let spot = spots.into_iter().next().ok_or_else(|| Failed::new("no control socket"))?;
-        let Seat { listen, ballot, new_peers, accept_loss } = told.seat;
+        let Seat { listen, ballot, new_peers, accept_loss } = stand.seat.clone();
         let mut builder = file
             .builder(&node)?
             .config(move |config| config.new_peers(new_peers).accept_loss(accept_loss));
-        if let Some(label) = told.label {
-            Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
+        if let Some(label) = &stand.label {
+            Label::new(label).map_err(|error| Failed::of("--label", &error))?;
             builder = builder.announce(label);
         }
-        if let Some(grace) = told.grace {
+        if let Some(grace) = stand.grace {
             builder = builder.config(move |config| config.grace(grace));
         }
         if let Some(listen) = listen {

@@ -161,7 +161,7 @@ impl Party {
             None => {
                 let status = self.handle.status();
                 let outage = status.error.is_some() || !status.reached;
-                outage.then(|| "the database does not answer; the log says why".to_owned())
+                outage.then(|| "waiting for the database; the log says why".to_owned())
             }
         }
     }

@@ -3,11 +3,11 @@
 
 use super::{Glance, OLD};
 use crate::{
-    arguments::{Check, Database, Look},
+    arguments::{Check, Database, Look, Place},
     cluster::Led,
     exit::{Exit, Failed, print},
-    secret::{Address, STORE, STORE_FILE},
-    settings::{checked_node, client},
+    secret::{STORE, STORE_FILE},
+    settings::client,
 };
 use election_tokio::{StoreErrorCode, core::NodeId};
 use serde_json::json;
@@ -59,12 +59,11 @@ impl Wanted {
 /// Where somebody names another election than the environment, the node and the epoch there are that
 /// election's.
 fn without_what_is_anothers(mut check: Check) -> Check {
-    let asked = &mut check.look.asked;
-    let inherited = |flag| !asked.membership.wrote(flag);
+    let inherited = |flag| !check.look.target.database.given.wrote(flag);
     let own = env::var("ELECTION_NAME").ok();
     let another = own.is_some() && own != check.look.target.name;
     let (no_node, no_epoch) = (another && inherited("node"), another && inherited("epoch"));
-    asked.node = asked.node.take().filter(|_| !no_node);
+    check.look.asked.node = check.look.asked.node.filter(|_| !no_node);
     check.epoch = check.epoch.filter(|_| !no_epoch);
     check
 }
@@ -72,7 +71,7 @@ fn without_what_is_anothers(mut check: Check) -> Check {
 /// `election check`.
 pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
     let Check { look, epoch, quiet } = without_what_is_anothers(check);
-    let node = checked_node(&look);
+    let node = look.asked.node.clone();
     node.as_ref()
         .map_or(Ok(()), |node| NodeId::new(node).map(drop))
         .map_err(|error| Failed::of("--node", &error))?;
@@ -107,11 +106,10 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
 
 /// Why a job is refused whose `election run` was not: it inherits no password.
 fn hinted(failed: Failed, look: &Look) -> Failed {
-    let Database { store, store_file, .. } = &look.target.database;
-    let is_jobs =
-        env::var_os("ELECTION_EPOCH").is_some() && store.is_none() && store_file.is_none();
-    let inherited = env::var(STORE).ok().filter(|_| is_jobs);
-    let lacks = inherited.is_some_and(|url| !Address::new(&url).is_secret());
+    let Database { store, given, .. } = &look.target.database;
+    let is_inherited = given.place("store") == Some(Place::Environment);
+    let is_jobs = env::var_os("ELECTION_EPOCH").is_some() && is_inherited;
+    let lacks = is_jobs && store.as_ref().is_some_and(|url| !url.is_secret());
     if !lacks || failed.store_code() != Some(StoreErrorCode::Login) {
         return failed;
     }

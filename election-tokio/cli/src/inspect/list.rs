@@ -3,9 +3,9 @@
 use super::{Glance, OLD, millis, rounded, row_json};
 use crate::{
     arguments::{List, Look},
-    cluster::trimmed,
+    cluster::{self, trimmed},
     exit::{Exit, Failed, print},
-    settings::{Place, client, is_cluster},
+    settings::{Place, client},
 };
 use comfy_table::{Table, presets};
 use election_tokio::core::{
@@ -74,12 +74,13 @@ fn nobody(row: &Row) -> String {
 }
 
 async fn list_elections(look: &Look) -> Result<Exit, Failed> {
-    if is_cluster(look)? {
+    let database = &look.target.database;
+    if cluster::cluster(&look.asked.membership, database)?.is_some() {
         return Err(Failed::new(
             "a cluster holds one election: leave --elections out, or name a database (--store)",
         ));
     }
-    let mut glance = Glance::at(Place::with_all(look)?);
+    let mut glance = Glance::at(Place::of_all(database)?, look.timeout);
     let is_replica = glance.is_replica().await?;
     let elections = glance.elections().await?;
     let place = glance.place;

@@ -18,6 +18,7 @@ use crate::{
     exit::{Exit, Failed},
     http::Http,
     plan::{Plan, Venue, Work},
+    room,
     systemd::Service,
     whereabouts::Whereabouts,
 };
@@ -192,7 +193,7 @@ async fn leave(handle: &Handle, held: &Held, signals: &mut Signals, patience: Du
         let cause = status.error.map(|error| format!(" ({})", chain(&*error)));
         let cause = cause.unwrap_or_default();
         let what = match held {
-            Held::ByDatabase { .. } => "leaving the lease to its ttl",
+            Held::ByDatabase { .. } => "leaving the lease to run out",
             Held::ByCluster { .. } => "leaving the leadership to run out",
         };
         warn!(event = "not_released", "{why}{cause}: {what}; others can lead in {lasts} at most");
@@ -386,7 +387,7 @@ impl Elector<'_> {
         let job = match Job::start(spec, lease.stop_by()) {
             Ok(job) => job,
             Err(error) => {
-                let why = format!("the job cannot be started: {}", chain(&error));
+                let why = format!("the job cannot be started: {}", room::refused(&error));
                 return Ok(End::Unbegun(Err(why)));
             }
         };

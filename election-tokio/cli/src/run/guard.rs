@@ -19,6 +19,7 @@ use super::{
 use crate::{
     arguments::Guard as Arguments,
     exit::{Exit, Failed},
+    room,
 };
 use election_tokio::core::Timestamp;
 use rustix::process::{Pid, Signal, kill_current_process_group, kill_process};
@@ -119,7 +120,7 @@ impl Guard {
                 self.job = Some(pid);
                 self.elector.report(&Report::Started(pid));
             }
-            Err(error) => self.failed(error.to_string()),
+            Err(error) => self.failed(room::refused(&error)),
         }
     }
 

@@ -337,6 +337,14 @@ mod tests {
     }
 
     /// Real ones, since both ways to find them read `/proc`.
+    /// As the kernel says it: no such file once the process was buried, no such process before that.
+    #[test]
+    fn a_process_that_ends_while_it_is_read_is_over() {
+        for (errno, over) in [(Errno::NOENT, true), (Errno::SRCH, true), (Errno::IO, false)] {
+            assert_eq!(is_over(&errno.into()), over, "{errno}");
+        }
+    }
+
     #[test]
     fn descent_is_found_by_lists_and_by_reading_all() {
         let mut shell = Command::new("sh");

@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::signal::unix::{self, SignalKind};
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Every signal that is passed on, in order.
 ///
@@ -51,6 +51,13 @@ pub(super) fn listen() -> io::Result<Signals> {
     let take = |each: Signal| unix::signal(SignalKind::from_raw(each.as_raw()));
     if !is_ignored(TOO_LARGE) {
         let _ = take(TOO_LARGE)?; // nobody has to hear of it
+    }
+    if is_ignored(Signal::TERM) {
+        warn!(
+            event = "warning",
+            "SIGTERM was ignored when this process was started (trap '' TERM): it ends neither this \
+             process nor its job; start it without that, or end it by SIGINT"
+        );
     }
     PASSED_ON
         .into_iter()

@@ -194,7 +194,7 @@ impl Held {
     pub(super) fn trouble(&self, status: &Status) -> Option<String> {
         match self {
             Self::ByDatabase { .. } => match &status.error {
-                Some(error) => Some(format!("the database does not answer: {}", chain(&**error))),
+                Some(error) => Some(format!("waiting for the database: {}", chain(&**error))),
                 None => opens_in(status)
                     .map(|left| format!("nobody can be elected yet: {}", promoted(left))),
             },
@@ -324,7 +324,7 @@ fn never_used(given_up: GivenUp, trouble: &Trouble<'_>) -> Exit {
             warn!(event = "not_elected", cause, "{what}: the database was never reached: {cause}");
         }
         (GivenUp::InputEnded, Some(cause)) => {
-            warn!(event = "not_elected", cause, "{what}: the database does not answer: {cause}");
+            warn!(event = "not_elected", cause, "{what}: waiting for the database: {cause}");
         }
         // It had no time to answer.
         (GivenUp::InputEnded, None) => warn!(event = "not_elected", "{what}"),

@@ -173,8 +173,7 @@ impl Stage {
         }
         let text = state(&status, handle.is_leader());
         let outage = status.error.is_some() && !handle.is_leader();
-        let outage =
-            if outage { "; the database does not answer, and the log says why" } else { "" };
+        let outage = if outage { "; waiting for the database; the log says why" } else { "" };
         Some(format!("{node}: {text}{outage}"))
     }
 

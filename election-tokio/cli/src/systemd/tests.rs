@@ -127,9 +127,10 @@ fn a_stuck_elector_is_not_vouched_for_until_it_goes_on() {
     (0..3).for_each(|_| hears(&manager, "WATCHDOG=1"));
     word.send(()).expect("an elector");
     // The thread that tells goes on, and says that leadership is over; then it is silent.
-    let began = Instant::now();
-    while manager.recv(&mut [0; 512]).is_ok() {
-        assert!(began.elapsed() < Duration::from_secs(40), "a stuck elector is vouched for");
+    let (mut beats, mut message) = (0, [0; 512]);
+    while let Ok(length) = manager.recv(&mut message) {
+        beats += usize::from(&message[..length] == b"WATCHDOG=1");
+        assert!(beats < 8, "a stuck elector is vouched for");
     }
     word.send(()).expect("an elector");
     hears(&manager, "WATCHDOG=1");

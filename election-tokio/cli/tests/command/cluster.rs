@@ -280,6 +280,11 @@ fn a_member_with_a_wrong_file_keeps_nobody_from_electing() {
         let named = format!("file      {} has another list of members", IDS[odd]);
         assert!(text.contains(&named), "{text}");
     }
+    // By its list it follows nobody, and cannot say that nobody leads.
+    members.until("what the odd one knows", IDS[odd], |status| {
+        let unknown = status["unknown"].as_str().unwrap_or_default();
+        status["leader"].is_null() && unknown.contains("has another list of members")
+    });
     fs::write(members.file(), right).expect("a file of our own");
     all[first].kill();
     all[first] = members.start(IDS[first], "");
@@ -378,7 +383,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
         ("election = \"e\"\n".to_owned(), &["no member is listed", "[[member]]"]),
         (format!("down = 1\n{GOOD}"), &["line 1 (`down`)", "unknown key", "down-after"]),
         (format!("{GOOD}port = 1\n"), &["line 5 (`port`)", "unknown key", "address"]),
-        (format!("{GOOD}id = \"n2\"\n"), &["line 5 (`id`)", "a second time"]),
+        (format!("{GOOD}id = \"n2\"\n"), &["line 5 (`id`)", "this is here twice"]),
         (format!("down_after = \"soon\"\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
         (format!("down_after = \"-1s\"\n{GOOD}"), &["line 1 (`down_after`)", "negative"]),
         (format!("down_after = 5\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
@@ -393,7 +398,10 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
         (GOOD.replace("\"n1\"", "1"), &["line 3 (`id`), column 6", "double quotes"]),
         (GOOD.replace("[[", "[").replace("]]", "]"), &["line 2", "[[member]]"]),
         ("election = \"e\"\nmember = [\"n1\"]\n".to_owned(), &["line 2 (`member`)", "[[member]]"]),
-        (format!("{GOOD}{}", &GOOD["election = \"e\"\n".len()..]), &["(`id`)", "n1 stands twice"]),
+        (
+            format!("{GOOD}{}", &GOOD["election = \"e\"\n".len()..]),
+            &["(`id`)", "n1 is listed twice"],
+        ),
         (format!("{GOOD}[[member]]\nid = \"{}\"\naddress = \"h:1\"", "x".repeat(300)), {
             &["line 6 (`id`)", "300 bytes", "at most 32"]
         }),
@@ -417,7 +425,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
             &["line 5: `address` is missing", "HOST:PORT"],
         ),
         (format!("{GOOD}[[member]]\naddress = \"h:1\"\n"), &["line 5: `id` is missing"]),
-        (format!("{GOOD}{}", second.replace("n2", "n1")), &["line 6 (`id`)", "n1 stands twice"]),
+        (format!("{GOOD}{}", second.replace("n2", "n1")), &["line 6 (`id`)", "n1 is listed twice"]),
         (
             format!("{GOOD}{}", second.replace("7402", "7401")),
             &["line 7 (`address`)", "n1 and n2 have the same address"],
@@ -485,7 +493,7 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
     refused(
         &members.world.output(&mut both),
         125,
-        &["ELECTION_CLUSTER and ELECTION_STORE", "unset"],
+        &["both ELECTION_CLUSTER and ELECTION_STORE", "keep one"],
     );
     for flag in ["--ballot=x", "--socket=x", "--listen=x:1", "--new-peers", "--accept-loss"] {
         let output = members.world.output(&mut members.world.election("run", &[flag, "true"]));
@@ -496,7 +504,7 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
     let nothing = members.world.output(&mut members.bare(&["pause", "--node", "n1"]));
     refused(&nothing, 125, &["only a cluster's failover can be paused", "--cluster FILE"]);
     let zero = members.ask("pause", "n1", &["--for", "0s"]);
-    refused(&zero, 125, &["--for", "a millisecond at least"]);
+    refused(&zero, 125, &["--for", "at least 1ms"]);
 }
 
 /// What is said for all starts contradicts nothing; the command line wins.

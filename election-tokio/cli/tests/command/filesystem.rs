@@ -1,9 +1,11 @@
 //! SQLite files below FUSE: each mount has locks and caches of its own, so two of them would elect
 //! two leaders.
 
-use super::{members::refused, process::eventually, world::World};
+use super::{members::refused, place, process::eventually, world::World};
+use rustix::process::geteuid;
 use std::{
-    fs,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -87,6 +89,45 @@ fn a_trusted_filesystem_is_used_and_named_to_the_job() {
     assert!(output.status.success(), "{output:?}");
     let told = eventually("the job's word", || fs::read_to_string(world.path().join("told")).ok());
     assert!(told.ends_with("/mounted/e.db?filesystem=trusted\n"), "{told}");
+}
+
+/// Its write-ahead log would lie in another directory for each of the two paths.
+#[test]
+fn a_file_mounted_by_itself_is_refused_however_trusted() {
+    let world = World::new();
+    world.output(&mut world.election("schema", &["--apply"]));
+    fs::write(world.path().join("other.db"), "").expect("a file of our own");
+    let script = "mount --bind data/e.db other.db; exec \"$@\"";
+    let mut status = Command::new("unshare");
+    status.args([if geteuid().is_root() { "-m" } else { "-Urm" }, "sh", "-euc", script, "sh"]);
+    status.args([env!("CARGO_BIN_EXE_election"), "status", "--name", "x", "--store"]);
+    status.arg("sqlite:other.db?filesystem=trusted").current_dir(world.path());
+    refused(&world.output(&mut status), 125, &["other.db", "is mounted by itself"]);
+}
+
+/// Who may not enter a directory needs the right to, and no trust in a file system.
+#[test]
+fn a_directory_without_access_is_no_unknown_filesystem() {
+    let world = World::new();
+    let programs = place::programs(0o755);
+    let shut = programs.path().join("shut");
+    fs::create_dir(&shut).expect("a directory of our own");
+    fs::set_permissions(&shut, Permissions::from_mode(0o000)).expect("a directory of our own");
+    let mut words = vec![];
+    if geteuid().is_root() {
+        words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+    }
+    let election = programs.path().join("election");
+    words.push(election.to_str().expect("UTF-8"));
+    let mut status = Command::new(words[0]);
+    status.args(&words[1..]).args(["status", "--name", "x", "--store"]);
+    let output = world.output(status.arg(format!("sqlite:{}/e.db", shut.display())));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert!(
+        said.contains("grant that (chmod, chown)") && !said.contains("filesystem=trusted"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn a_wait_ended_by_its_input_is_not_called_too_long() {
     drop(gone.stdin());
     assert_eq!(gone.exit(), Some(124));
     let said = said();
-    let cause = "not elected before the end of standard input: the database does not answer: ";
+    let cause = "not elected before the end of standard input: waiting for the database: ";
     assert!(said.contains(cause) && said.contains("nothing listens there"), "{said}");
     assert!(!said.contains("in time") && !said.contains("never reached"), "{said}");
     let first = Holder::start(&world, "first", &LONG);

@@ -159,6 +159,33 @@ fn no_hook_of_a_leadership_begins_once_its_elector_was_killed() {
     assert!(!path("led").exists(), "a hook for a leadership that nobody has");
 }
 
+/// The same for an elector that lives on, and has given leadership up.
+#[test]
+fn no_hook_of_a_leadership_begins_once_that_is_over() {
+    let world = World::new();
+    let mut first = world.candidate("first", &LONG, "");
+    let job = world.start_after(0);
+    let change = "touch begun; while [ ! -e go ]; do sleep 0.01; done; echo on; \
+                  while [ ! -e end ]; do sleep 0.01; done; echo done >> over";
+    let hooks = ["--on-lost", "stop", "--on-change", change, "--on-lead", "touch led"];
+    let mut second = world.candidate("second", &[&LONG[..], &hooks].concat(), "");
+    let path = |name: &str| world.path().join(name);
+    eventually("a hook that runs", || path("begun").exists().then_some(()));
+    world.listed(2);
+    first.send(Signal::TERM);
+    first.exit();
+    world.start_after(job.epoch);
+    let asked = world.output(&mut world.election("resign", &[]));
+    assert!(asked.status.success(), "{asked:?}");
+    second.says("giving leadership up");
+    fs::write(path("go"), "").expect("a file of our own");
+    second.says("on-change: on");
+    fs::write(path("end"), "").expect("a file of our own");
+    assert_eq!(second.exit(), Some(120), "{}", second.messages());
+    assert!(path("over").exists(), "the first hook was not left to end");
+    assert!(!path("led").exists(), "a hook for a leadership that is over");
+}
+
 #[test]
 fn a_second_signal_ends_the_wait_for_the_last_hook() {
     let world = World::new();

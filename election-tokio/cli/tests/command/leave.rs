@@ -36,7 +36,7 @@ fn who_cannot_reach_the_database_leaves_within_seconds() {
         assert_eq!(world.notes("stop").len(), 1, "the job was not told");
         leader.says("did not answer within 2s");
         follower.says("event=left");
-        leader.says("leaving the lease to its ttl; others can lead in 1m at most");
+        leader.says("leaving the lease to run out; others can lead in 1m at most");
         assert!(!leader.messages().contains("leadership given up"), "{}", leader.messages());
         server.thaw();
     }
@@ -80,7 +80,7 @@ fn a_server_that_stays_away_is_tried_for_the_time_to_leave() {
     assert!(told.elapsed() >= Duration::from_secs(1), "{:?}", told.elapsed());
     leader.says("the database did not answer within 1s");
     leader.says("nothing listens there");
-    leader.says("leaving the lease to its ttl; others can lead in 1m at most");
+    leader.says("leaving the lease to run out; others can lead in 1m at most");
 }
 
 /// The time to leave begins when nothing of the job is left.
@@ -175,7 +175,7 @@ fn who_insists_ends_an_elector_that_cannot_release() {
     });
     assert!(told.elapsed() >= Duration::from_secs(1), "it left within the burst");
     assert_eq!(candidate.exit(), Some(6));
-    candidate.says("once more: leaving the lease to its ttl");
+    candidate.says("once more: leaving the lease to run out");
 }
 
 /// A lease that is reported as given up is free for others.
@@ -223,7 +223,7 @@ fn who_insists_by_a_hangup_ends_an_elector_that_cannot_release() {
         (!candidate.is_running()).then_some(())
     });
     assert_eq!(candidate.exit(), Some(6));
-    candidate.says("once more: leaving the lease to its ttl");
+    candidate.says("once more: leaving the lease to run out");
 }
 
 /// The release of an earlier term says nothing about this one.

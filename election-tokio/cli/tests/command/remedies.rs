@@ -26,7 +26,7 @@ fn a_value_that_cannot_be_is_told_with_those_that_can() {
     refused(&run(&["--clock-step", "900d"]), 125, &["--clock-step: ", "at most a year"]);
     refused(&run(&["--at-least-for", "9d"]), 125, &["--at-least-for: ", "at most 24 hours"]);
     let both = run(&["--try", "--wait", "3s"]);
-    refused(&both, 125, &["--try gives up at once", "leave one of them out"]);
+    refused(&both, 125, &["both --try and --wait say how long to wait", "keep one"]);
     assert!(!String::from_utf8_lossy(&both.stderr).contains("Usage"), "{both:?}");
     let config = file("on-lost = \"explode\"\n");
     let words = ["line 1 (`on-lost`)", "write \"stop\" or \"restart\""];
@@ -54,7 +54,7 @@ fn a_database_given_as_store_file_is_told_the_right_option() {
     fs::write(&bytes, b"\xff\xfe").expect("a file of our own");
     let bytes = bytes.display().to_string();
     let output = world.output(&mut world.bare(&["status", "--store-file", &bytes]));
-    refused(&output, 125, &["holds the database's URL", "is no text"]);
+    refused(&output, 125, &["holds the database's URL", "is not text"]);
 }
 
 /// What is written in one file is right in the other.
@@ -72,11 +72,11 @@ fn a_key_may_have_underscores_in_every_file() {
     fs::write(&config, "hook_timeout = 1\n").expect("a file of our own");
     refused(&run(), 125, &["hook_timeout", "write a time with its unit"]);
     fs::write(&config, "min_epoch = 1\nmin-epoch = 1\n").expect("a file of our own");
-    refused(&run(), 125, &["`min-epoch` stands here a second time"]);
+    refused(&run(), 125, &["`min-epoch` is here twice"]);
     fs::write(&config, "at_least = \"1s\"\n").expect("a file of our own");
     refused(&run(), 125, &["did you mean `at-least-for`?"]);
     fs::write(&config, "{\"ttl\": 5}\n").expect("a file of our own");
-    refused(&run(), 125, &["line 1: this is no TOML; write KEY = VALUE"]);
+    refused(&run(), 125, &["line 1: this is not TOML; write KEY = VALUE"]);
     fs::write(&config, "at_least = \"1s\"\n").expect("a file of our own");
     assert!(!String::from_utf8_lossy(&run().stderr).contains("at_least_for"));
 }

@@ -216,13 +216,15 @@ fn a_file_holds_one_url() {
         );
     }
     let two = format!("{url}\npostgres://me:hunter2@h/x\n");
+    let large = url.clone() + &"\n".repeat(64 * 1024);
     for (text, word) in [
         (&b""[..], "is empty"),
         (b"\n\n", "is empty"),
         (two.as_bytes(), "more than one line"),
+        (large.as_bytes(), "larger than any URL"),
         (b"sqlite:\xff\xfe hunter2", "UTF-8"),
-        (b"\"postgres://me:hunter2@h/x\"\n", "stands in quotes; write it without them"),
-        (b"'postgres://me:hunter2@h/x'\n", "stands in quotes; write it without them"),
+        (b"\"postgres://me:hunter2@h/x\"\n", "is in quotes; write it without them"),
+        (b"'postgres://me:hunter2@h/x'\n", "is in quotes; write it without them"),
     ] {
         let said = failed(&world, &mut apply(text));
         assert!(said.contains(word) && said.contains(path), "{said}");

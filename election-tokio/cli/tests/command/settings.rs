@@ -116,8 +116,8 @@ fn every_value_in_the_file_is_used() {
         ("interval = \"48h\"", "interval 172800s"),
         ("at-least-for = \"48h\"", "--at-least-for"),
         ("clock-step = \"9999h\"", "--clock-step"),
-        ("hook-timeout = \"0s\"", "--hook-timeout"),
-        ("wait = \"0s\"", "--wait"),
+        ("hook-timeout = \"0s\"", "`hook-timeout`"),
+        ("wait = \"0s\"", "`wait`"),
         ("label = \"\\u0007\"", "--label"),
         ("node = \"\\u0007\"", "--node"),
         ("schema = \"x\"", "--schema"),
@@ -127,9 +127,9 @@ fn every_value_in_the_file_is_used() {
         told(world.election("run", &["--", "true"]), line, option);
     }
     for command in ["status", "check", "list", "resign"] {
-        told(world.election(command, &[]), "timeout = \"0s\"", "--timeout");
+        told(world.election(command, &[]), "timeout = \"0s\"", "`timeout`");
     }
-    told(world.election("schema", &["--apply"]), "timeout = \"0s\"", "--timeout");
+    told(world.election("schema", &["--apply"]), "timeout = \"0s\"", "`timeout`");
     let members = Members::new();
     for (line, option) in [
         ("label = \"\\u0007\"", "--label"),
@@ -139,7 +139,7 @@ fn every_value_in_the_file_is_used() {
         told(members.command("run", "n1", &["--", "true"]), line, option);
     }
     for command in ["status", "check", "resign"] {
-        told(members.command(command, "n1", &[]), "timeout = \"0s\"", "--timeout");
+        told(members.command(command, "n1", &[]), "timeout = \"0s\"", "`timeout`");
     }
     assert!(!world.database().exists(), "nobody was elected for that");
 }
@@ -166,7 +166,10 @@ fn how_to_wait_and_how_to_say_it_can_be_in_the_file() {
     assert_eq!((code, &lines[lines.len() - 1]["event"]), (Some(124), &"not_elected".into()));
     assert!(said.contains("not elected in time: leader"), "{said}");
     let (code, said) = run("try = true\nwait = \"1s\"\n", &[]);
-    assert!(code == Some(125) && said.contains("both `wait` and `try`"), "{said}");
+    assert!(
+        code == Some(125) && said.contains("both `try` in --config") && said.contains("keep one"),
+        "{said}"
+    );
     let config = file(&world, "json = true\n");
     let status = world.output(&mut world.election("status", &["--config", &config]));
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
@@ -216,7 +219,7 @@ fn the_time_for_a_look_can_be_in_the_file() {
         let mut command = world.election(look[0], &look[1..]);
         assert!(world.output(&mut command).status.success(), "{look:?}");
         command.args(["--config", &config]);
-        refused(&world.output(&mut command), 125, &["in no time nobody answers"]);
+        refused(&world.output(&mut command), 125, &["it is zero; write a longer time"]);
     }
 }
 
@@ -321,7 +324,7 @@ fn files_that_say_something_else_are_refused_by_name() {
         ("on_loss = \"stop\"", &["on_loss", "on-lost"]),
         ("ttl = \"soon\"", &["ttl", "write it like \"15s\""]),
         ("ttl = 15", &["ttl", "a time with its unit", "\"15s\""]),
-        ("conflict-exit-code = \"7\"", &["conflict-exit-code", "number from 0 to 255"]),
+        ("conflict-exit-code = \"7\"", &["conflict-exit-code", "a whole number"]),
         ("leave-timeout = \"-2s\"", &["leave-timeout", "negative", "\"15s\""]),
         ("on-lost = \"panic\"", &["panic", "stop", "restart"]),
         ("store", &["line 2, column 6: "]),

@@ -301,7 +301,7 @@ fn what_makes_no_cluster_is_refused_before_anything_is_written() {
     let members = Members::new();
     for (arguments, words) in [
         (&["n1"][..], &["ID=HOST:PORT", "n1=10.0.0.1:7400"][..]),
-        (&["n1=h:1", "n1=h:2"], &["n1 stands twice"]),
+        (&["n1=h:1", "n1=h:2"], &["n1 is listed twice"]),
         (&["n1=h:1", "n2=h:1"], &["same address"]),
         (&["a/b=h:1"], &["cannot have a folder", "choose another id"]),
         (&["../n=h:1"], &["cannot have a folder", "choose another id"]),

@@ -183,7 +183,7 @@ fn the_status_says_that_the_database_is_gone() {
     let _service = manager.start(&world, run, None);
     world.start_after(0);
     server.freeze();
-    manager.hears("; the database does not answer, and the log says why");
+    manager.hears("; waiting for the database; the log says why");
     server.thaw();
 }
 

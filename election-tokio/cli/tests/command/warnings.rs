@@ -99,7 +99,7 @@ fn what_comes_to_be_hardly_meant_is_said_while_a_member_runs() {
     let words = "others can read or write the key ";
     let times = || member.messages().matches(words).count();
     assert_eq!(times(), 0);
-    others_read(0o644);
+    others_read(0o602);
     member.says(words);
     members.edit("n1", |text| text.replace("id = \"n2\"\n", "id = \"n2\"\naccepted = []\n"));
     member.says("accepted certificates of n2 is empty, so nobody is let in as n2");

@@ -136,7 +136,10 @@ fn readiness_comes_with_the_database_and_goes_with_it() {
     until(port, "/readyz", 503);
     let lost = leader_until("the end of its leadership", port, |it| it["is_leader"] == false);
     assert_eq!((&lost["name"], &lost["epoch"]), (&json!(""), &Value::Null), "{lost}");
-    assert!(lost["error"].as_str().is_some_and(|why| why.contains("does not answer")), "{lost}");
+    assert!(
+        lost["error"].as_str().is_some_and(|why| why.contains("waiting for the database")),
+        "{lost}"
+    );
     assert!(!lost.to_string().contains("postgres"), "where the database is is nobody's business");
     for (path, status) in known(503) {
         assert_eq!(get(port, path).status, status, "{path}");
