@@ -193,6 +193,13 @@ mod tests {
         assert_eq!((&value["level"], &value["cause"]), (&"ERROR".into(), &"c\nd".into()));
     }
 
+    /// A remedy in SQL can be copied.
+    #[test]
+    fn a_quote_within_a_text_stays_a_quote() {
+        let line = Line::new(Level::WARN, "lost").with("cause", "GRANT x ON \"a\".b");
+        assert_eq!(text(&line), " WARN lost cause=\"GRANT x ON \\\"a\\\".b\"\n");
+    }
+
     #[test]
     fn passwords_are_in_no_line() {
         let line = Line::new(Level::INFO, "at x://me:hunter2@h").with("url", "y://me:hunter2@h");

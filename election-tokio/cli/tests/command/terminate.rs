@@ -213,6 +213,28 @@ fn a_standby_says_at_once_that_its_job_cannot_be_started() {
     }
 }
 
+/// The same command, of a process that ignores a signal.
+fn ignoring(signal: &str, run: &Command) -> Command {
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("trap '' {signal}; exec \"$@\""), "-"]);
+    shell.arg(run.get_program()).args(run.get_args());
+    shell.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
+}
+
+/// Whoever has started it so may not know why it does not end.
+#[test]
+fn a_sigterm_that_was_ignored_from_the_start_is_warned_of() {
+    let world = World::new();
+    for (signal, is_told) in [("TERM", true), ("HUP", false)] {
+        let run = world.election("run", &["--", "true"]);
+        let output = world.output(&mut ignoring(signal, &run));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("SIGTERM was ignored"), is_told, "{said}");
+    }
+}
+
 /// As `nohup` starts it.
 #[test]
 fn a_signal_that_was_ignored_from_the_start_ends_nobody() {
@@ -220,11 +242,7 @@ fn a_signal_that_was_ignored_from_the_start_ends_nobody() {
     let mut leader = world.candidate("leader", &LONG, "");
     world.start_after(0);
     let run = world.run(&[&LONG[..], &["--node", "follower"]].concat(), "");
-    let mut shell = Command::new("bash");
-    shell.args(["-c", "trap '' HUP; exec \"$@\"", "-"]).arg(run.get_program());
-    shell.args(run.get_args());
-    shell.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let mut follower = world.start(shell);
+    let mut follower = world.start(ignoring("HUP", &run));
     world.listed(2);
     let status =
         fs::read_to_string(format!("/proc/{}/status", follower.pid())).expect("its status");
