@@ -21,6 +21,7 @@ use super::{
     message::{Availability, Role, Stamp},
     peers::{View, bit},
     position::Position,
+    succession::FOR_NOMINEE,
     timers::Timer,
     trust::Trust,
 };
@@ -80,7 +81,7 @@ impl Quorum {
         }
         self.stamps.ahead = if self.stamps.ahead < time.grain { 0 } else { self.stamps.ahead };
         self.rebase_peers(&time, around, others);
-        let longest = timing.stagger.saturating_mul(self.peers.0.len() as u64);
+        let longest = timing.stagger.saturating_mul(self.peers.0.len() as u64 + FOR_NOMINEE);
         if let Some(since) = &mut self.eligible_since {
             time.anchor(since, longest);
         }

@@ -8,6 +8,7 @@ use super::{
     peers::{View, bit, members_of},
     position::Position,
     standing::Survey,
+    succession::FOR_NOMINEE,
     timers::Timer,
     voter::Eligibility,
 };
@@ -167,9 +168,9 @@ impl Quorum {
         (position, is_preferred, Reverse(peer))
     }
 
-    /// How many peers stand for election and would be better, and one more while the nominee of a
-    /// handover would not. The nominee itself waits for newer data only. Nobody waits for the
-    /// primary that nominated it.
+    /// How many staggers this node leaves to others: one for each peer that stands for election and
+    /// would be better, and [`FOR_NOMINEE`] for the nominee of a handover. The nominee itself waits
+    /// for newer data only. Nobody waits for the primary that nominated it.
     fn rank(&self) -> u64 {
         let position = self.data.position();
         let own = self.merit(self.me, position);
@@ -186,7 +187,10 @@ impl Quorum {
             newer |= view.position > position;
             wanted |= wants == Some(peer);
         }
-        if self.succession.names(self.me) && !newer { 0 } else { better + u64::from(wanted) }
+        if self.succession.names(self.me) && !newer {
+            return 0;
+        }
+        better + if wanted { FOR_NOMINEE } else { 0 }
     }
 
     /// Asks for votes in an election of its own. A primary does so without ceasing to lead.

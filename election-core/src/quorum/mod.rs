@@ -64,9 +64,9 @@
 //!   So a node that is isolated, or that nobody hears, spends no epochs. The node waits one
 //!   `stagger` for each fresh peer that would be better, and no longer. It does not wait for a peer
 //!   that stands aside, as one that has resigned says it does, or whose connection has ended. Among
-//!   equals in data the preferred primary is better, then the lower id. All others wait one more
-//!   `stagger` for the nominee of a handover. The nominee itself waits for newer data only, and
-//!   nobody waits for the primary that has handed over.
+//!   equals in data the preferred primary is better, then the lower id. All others wait ten
+//!   staggers more for the nominee of a handover, whose disk may be slow. The nominee itself waits
+//!   for newer data only, and nobody waits for the primary that has handed over.
 //! * **kevy-elect's peers** do not say whom they support, keep to nobody, and learn an epoch only from
 //!   an offer they accept or from a primary. So a node asks them only if it hears no primary, and
 //!   only those that would accept by their own rule: the offset first, then the lower id. It supports

@@ -2,6 +2,10 @@
 
 use super::members::Peer;
 
+/// How many staggers everybody else leaves to the nominee: as long as a slow disk takes to save its
+/// vote, and not as long as it takes to find out that the nominee has died.
+pub(super) const FOR_NOMINEE: u64 = 10;
+
 /// The nominee of the primary that this node followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Nomination {

@@ -204,7 +204,9 @@ impl<R: Network> Member<R> {
     }
 
     /// Hands leadership over to another member. Leader work is told to stop; once every guard is
-    /// gone and the successor has all data, the successor is elected.
+    /// gone and the successor has all data, the successor stands for election, and the others leave
+    /// it ten staggers (30 % of `down_after`) to save its vote. If its disk takes longer, any of
+    /// them may be elected.
     ///
     /// Returns once leader work has been told to stop in the successor's favour. Dropping the future
     /// does not take the order back.

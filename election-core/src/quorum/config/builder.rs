@@ -199,8 +199,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// How long a candidate waits for each better one; three hundredths of `down_after` (150 ms)
-    /// unless set.
+    /// How long a candidate waits for each better one, and a tenth of how long it waits for the
+    /// nominee of a handover; three hundredths of `down_after` (150 ms) unless set.
     #[must_use]
     pub fn stagger(mut self, stagger: Duration) -> Self {
         self.stagger = Some(stagger);

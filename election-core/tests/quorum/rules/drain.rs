@@ -238,7 +238,7 @@ fn the_nominee_answers_every_change_of_its_data_at_once() {
 
 #[test]
 fn everybody_else_waits_for_the_nominee() {
-    for (nominee, waits) in [(A, 0), (B, 150)] {
+    for (nominee, waits) in [(A, 0), (B, 1_500)] {
         let mut hand = Hand::following(4);
         hand.hear(B, Beat { availability: Busy, ..replica(6) });
         hand.hear(D, Beat { availability: Busy, ..replica(6) });
@@ -246,7 +246,7 @@ fn everybody_else_waits_for_the_nominee() {
         hand.hear(B, replica(6));
         hand.hear(D, replica(6));
         let free = hand.now;
-        hand.run(1_000);
+        hand.run(2_000);
         let offered = hand.sent.iter().find_map(|(_, message)| match message {
             Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
             _ => None,
@@ -387,7 +387,7 @@ fn offers_after(me: Peer, own: u64, of_d: u64) -> Option<u64> {
     for peer in peers {
         hand.hear(peer, Beat { position: of(peer), ..replica(6) });
     }
-    hand.run(1_000);
+    hand.run(2_000);
     let offered = hand.sent.iter().find_map(|(_, message)| match message {
         Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
         _ => None,
@@ -397,11 +397,11 @@ fn offers_after(me: Peer, own: u64, of_d: u64) -> Option<u64> {
 
 #[test]
 fn the_nominee_waits_for_nobody_and_nobody_for_who_nominates() {
-    // c hears two lower ids; b waits for c alone, d also for b.
+    // c hears two lower ids; b waits for c as the nominee, d also for two lower ids.
     assert_eq!(offers_after(C, 9, 9), Some(0));
-    assert_eq!(offers_after(B, 9, 9), Some(150));
-    assert_eq!(offers_after(D, 9, 9), Some(450));
+    assert_eq!(offers_after(B, 9, 9), Some(1_500));
+    assert_eq!(offers_after(D, 9, 9), Some(1_800));
     // Newer data goes before the nomination: c waits for b and d, like any other node.
     assert_eq!(offers_after(C, 9, 10), Some(300));
-    assert_eq!(offers_after(B, 10, 9), Some(150), "but c may not know of it");
+    assert_eq!(offers_after(B, 10, 9), Some(1_500), "but c may not know of it");
 }

@@ -291,7 +291,7 @@ fn a_successor_that_was_named_in_vain_is_named_no_longer() {
     hand.event(Event::HandOver(B));
     hand.input(Input::Stopped(epoch(6)));
     assert_eq!(hand.next_heartbeat().extension.unwrap().nominee, Some(B));
-    hand.run(3_200); // b does nothing
+    hand.run(4_600); // b does nothing
     hand.accept(C, 7);
     assert_eq!(hand.leads(), Some(7));
     assert_eq!(hand.next_heartbeat().extension.unwrap().nominee, None, "it is going to stay");

@@ -1,9 +1,9 @@
 //! Elections as they should be: first, planned, after a crash, while failover is paused.
 
 use super::super::{fixture::OnNothing, ports::free_port};
-use super::{DOWN_AFTER, IDS, Place, first, followed, mortals, shut_down, trio};
+use super::{DOWN_AFTER, IDS, Place, first, followed, handed_over, mortals, shut_down, trio};
 use crate::{Cluster, Member, Network, Status};
-use election_core::{Change, Epoch, Loss, NodeId, quorum::Position};
+use election_core::{Change, Epoch, Loss, quorum::Position};
 use futures_lite::future::zip;
 use std::time::Duration;
 
@@ -60,21 +60,13 @@ pub async fn hands_over_and_shuts_down<R: Network + Default>(_: OnNothing<R>) {
     let (_place, members) = trio::<R>([5; 3]).await;
     let (leader, epoch) = first(&members).await;
     let follower = (leader + 1) % 3;
-    followed(members[follower].handle(), Epoch::NONE).await;
-    let id = |place: usize| NodeId::new(IDS[place]).expect("a short id");
-    // It may have been elected before the follower said that it can take over.
-    while let Err(error) = members[leader].hand_over(&id(follower)).await {
-        assert!(matches!(error, crate::HandOverError::Refused(_)), "{error}");
-    }
-    let lease = members[follower].handle().elected().await.expect("a node");
-    assert!(lease.epoch() > epoch);
-    let epoch = lease.epoch();
-    drop(lease);
+    let handed = handed_over(&members, follower).await;
+    assert!(handed > epoch);
     let rest: Vec<_> =
         (0..3).filter(|place| *place != follower).map(|it| members[it].clone()).collect();
     members[follower].handle().shutdown().await;
     let (_, last) = first(&rest).await;
-    assert!(last > epoch);
+    assert!(last > handed);
     shut_down(&rest).await;
 }
 

@@ -167,3 +167,19 @@ pub async fn followed<R: Network>(handle: &Handle<R>, after: Epoch) -> (NodeId, 
     let term = status.leader.expect("somebody leads").term;
     (term.leader, term.epoch)
 }
+
+/// Hands leadership over until this member has it, and gives its epoch. The others wait 600 ms for
+/// it, which a busy machine may miss; then whoever leads hands over.
+pub async fn handed_over<R: Network>(members: &[Member<R>], to: usize) -> Epoch {
+    let id = NodeId::new(IDS[to]).expect("a short id");
+    let mut orders = 0;
+    loop {
+        let (leader, epoch) = first(members).await;
+        if leader == to {
+            return epoch;
+        }
+        // Refused until the successor has said that it can take over.
+        orders += u32::from(members[leader].hand_over(&id).await.is_ok());
+        assert!(orders <= 5, "{id} is passed over");
+    }
+}

@@ -50,7 +50,7 @@ fn leadership_goes_to_the_member_that_was_named() {
     let own = members.ask("resign", IDS[first], &["--to", IDS[first]]);
     refused(&own, 125, &["is not another member"]);
     assert!(alive(job.pid));
-    // The others wait 60 ms for the heir, which a busy machine may miss. Then whoever leads hands over.
+    // The others wait 600 ms for the heir, which a busy machine may miss. Then whoever leads hands over.
     let (mut leader, mut next, mut tries) = (first, job, 0);
     while leader != heir {
         tries += 1;
