@@ -1,7 +1,7 @@
 //! The guide says what there is: no column, metric, event or alert that it leaves out, and none that
 //! it invents.
 
-use election_core::sql::{Dialect, Flavor, Schema, Tables};
+use election_core::sql::{Dialect, Schema, Tables};
 use std::collections::BTreeSet;
 
 const TABLES: &str = include_str!("../src/guide/tables.md");
@@ -62,12 +62,6 @@ fn every_column_is_documented_and_no_other() {
     let found: BTreeSet<_> =
         columns(Dialect::MySql, "fence").into_iter().filter(|name| !name.contains('`')).collect();
     assert_eq!(fence, found);
-    let cluster = Schema::of_flavor(Flavor::CockroachDb, &Tables::default());
-    let fence = listed(TABLES, "# `election_fence` on CockroachDB and YugabyteDB");
-    assert_eq!(fence, made(&cluster, "fence"));
-    for table in ["leader", "candidate", "schema"] {
-        assert_eq!(made(&cluster, table), columns(Dialect::Postgres, table), "{table}");
-    }
     let server = listed(TABLES, "# `election_server` (PostgreSQL only)");
     assert_eq!(server, columns(Dialect::Postgres, "server"));
     for dialect in [Dialect::Sqlite, Dialect::MySql] {

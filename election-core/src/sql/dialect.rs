@@ -9,8 +9,7 @@ use thiserror::Error;
 pub enum Dialect {
     /// SQLite 3.37 or later.
     Sqlite,
-    /// PostgreSQL 12 or later. For other servers that speak its protocol, see
-    /// [`Flavor`](super::Flavor).
+    /// PostgreSQL 12 or later.
     Postgres,
     /// MySQL 8 and MariaDB 10.4, or later.
     MySql,

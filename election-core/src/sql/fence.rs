@@ -22,9 +22,6 @@ use core::time::Duration;
 /// its writes. It yields what is left of the lease. If it yields `None`, the term is over and the
 /// transaction has to be rolled back. If one of its statements fails, the fence has failed.
 ///
-/// On CockroachDB and YugabyteDB ([`Flavor`](super::Flavor)) the fence is a write, and only the commit says
-/// whether it held.
-///
 /// On SQLite, begin with `BEGIN IMMEDIATE`: a transaction that reads before it writes may be refused
 /// the lock, however long it waits.
 #[derive(Debug)]

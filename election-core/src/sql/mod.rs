@@ -1,11 +1,10 @@
-//! The statements of a lease as data: their text for three dialects (and for clusters that speak
-//! PostgreSQL's, as [`Flavor`] says), their parameters, and the meaning of their rows.
+//! The statements of a lease as data: their text for three dialects, their parameters, and the
+//! meaning of their rows.
 //!
 //! Nothing here runs a statement. A driver over sqlx does, and users of rusqlite, diesel or
 //! tokio-postgres can do so, too:
 //!
-//! 1. build [`Statements`] once, for a [`Dialect`] (or a [`Flavor`] of PostgreSQL) and the [`Tables`]
-//!    to use;
+//! 1. build [`Statements`] once, for a [`Dialect`] and the [`Tables`] to use;
 //! 2. for each [`Query`](crate::lease::Query), [`begin`](Statements::begin) an [`Exchange`];
 //! 3. run the [`Call`] it asks for on one connection in autocommit mode, pass the [`Outcome`] back,
 //!    and repeat until it yields an [`Answer`](crate::lease::Answer);
@@ -38,12 +37,10 @@
 //!   [`Failure::Conflict`](crate::lease::Failure::Conflict) then.
 //! * With `PRAGMA journal_mode = WAL`, readers of SQLite never wait for writers.
 
-mod cluster;
 mod common;
 mod dialect;
 mod exchange;
 mod fence;
-mod flavor;
 mod mysql;
 mod postgres;
 mod rows;
@@ -57,7 +54,6 @@ mod value;
 pub use dialect::{Dialect, UnknownDialect};
 pub use exchange::{Exchange, Progress};
 pub use fence::Fence;
-pub use flavor::Flavor;
 pub use rows::{CandidateRow, ElectionRow, RowError};
 pub use schema::{Migration, Schema};
 pub use statements::{Call, Statements};

@@ -93,7 +93,6 @@ macro_rules! row {
          COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms"
     };
 }
-pub(super) use row;
 
 pub(super) const TEMPLATES: Templates = Templates {
     told: Told {

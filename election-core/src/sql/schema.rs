@@ -1,9 +1,7 @@
 //! The tables and their numbered migrations. Each migration is applied once.
 
 use super::{
-    cluster,
     dialect::Dialect,
-    flavor::Flavor,
     mysql, postgres, sqlite,
     statements::{Call, bind},
     tables::Tables,
@@ -56,7 +54,13 @@ impl Schema {
                 RECORD,
                 tables,
             ),
-            Dialect::Postgres => Self::of_flavor(Flavor::default(), tables),
+            Dialect::Postgres => Self::rendered(
+                dialect,
+                postgres::TEMPLATES.told,
+                [postgres::TABLES, postgres::SERVER_TABLE],
+                RECORD,
+                tables,
+            ),
             Dialect::MySql => {
                 // On a cluster nothing keeps programs apart that make the tables at different servers.
                 let record = "INSERT IGNORE INTO {schema} (version, applied_ms) \
@@ -64,20 +68,6 @@ impl Schema {
                 Self::rendered(dialect, mysql::TEMPLATES.told, [mysql::TABLES, &[]], record, tables)
             }
         }
-    }
-
-    /// Renders the schema for a server that speaks PostgreSQL's protocol.
-    #[must_use]
-    pub fn of_flavor(flavor: Flavor, tables: &Tables) -> Self {
-        let record = "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now}) \
-                      ON CONFLICT DO NOTHING";
-        // Only PostgreSQL tells which history a server continues: version 2 is version 1 elsewhere.
-        let (migrations, record) = if flavor.is_cluster() {
-            ([cluster::TABLES, &[]], record)
-        } else {
-            ([postgres::TABLES, postgres::SERVER_TABLE], RECORD)
-        };
-        Self::rendered(Dialect::Postgres, postgres::TEMPLATES.told, migrations, record, tables)
     }
 
     fn rendered(

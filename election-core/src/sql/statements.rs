@@ -1,9 +1,7 @@
 //! All statements of one dialect, rendered once.
 
 use super::{
-    cluster,
     dialect::Dialect,
-    flavor::Flavor,
     mysql, postgres,
     rows::{Columns, RowError, decode_row},
     sqlite,
@@ -23,7 +21,6 @@ use uuid::Uuid;
 #[derive(Clone, Debug)]
 pub struct Statements {
     pub(super) dialect: Dialect,
-    flavor: Option<Flavor>,
     pub(super) attempt: Rendered,
     pub(super) take_over: Rendered,
     pub(super) read: Rendered,
@@ -51,42 +48,24 @@ impl Statements {
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
         match dialect {
-            Dialect::Sqlite => Self::rendered(dialect, None, tables, &sqlite::TEMPLATES),
-            Dialect::Postgres => Self::of_flavor(Flavor::default(), tables),
-            Dialect::MySql => Self::rendered(dialect, None, tables, &mysql::TEMPLATES),
+            Dialect::Sqlite => Self::rendered(dialect, tables, &sqlite::TEMPLATES),
+            Dialect::Postgres => Self::rendered(dialect, tables, &postgres::TEMPLATES),
+            Dialect::MySql => Self::rendered(dialect, tables, &mysql::TEMPLATES),
         }
     }
 
-    /// Renders the statements for a server that speaks PostgreSQL's protocol.
-    ///
-    /// Those for clusters ([`Flavor::is_cluster`]) read and set no setting of the session, and notify
-    /// nobody. See to `lock_timeout` and `statement_timeout` before the first call, and set a
-    /// [`clock_step`](crate::lease::Config::clock_step) of at least [`Flavor::least_clock_step`]. A fence
-    /// there does not bound its transaction.
+    /// Renders PostgreSQL's statements for a server that speaks its protocol and cannot tell which
+    /// history it continues (Aurora). There a failover that loses the newest writes can have two leaders.
     #[must_use]
-    pub fn of_flavor(flavor: Flavor, tables: &Tables) -> Self {
-        let without_history = Templates {
-            told: Told::no_history(postgres::TEMPLATES.told.now),
-            ..postgres::TEMPLATES
-        };
-        let templates = match flavor {
-            Flavor::PostgreSql => &postgres::TEMPLATES,
-            Flavor::WithoutHistory => &without_history,
-            Flavor::CockroachDb | Flavor::YugabyteDb => &cluster::TEMPLATES,
-        };
-        Self::rendered(Dialect::Postgres, Some(flavor), tables, templates)
+    pub fn without_history(tables: &Tables) -> Self {
+        let told = Told::no_history(postgres::TEMPLATES.told.now);
+        Self::rendered(Dialect::Postgres, tables, &Templates { told, ..postgres::TEMPLATES })
     }
 
-    fn rendered(
-        dialect: Dialect,
-        flavor: Option<Flavor>,
-        tables: &Tables,
-        templates: &Templates,
-    ) -> Self {
+    fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates) -> Self {
         let render = |template| render(dialect, templates.told, tables, template);
         Self {
             dialect,
-            flavor,
             attempt: render(templates.attempt),
             take_over: render(templates.take_over),
             read: render(templates.read),
@@ -114,12 +93,6 @@ impl Statements {
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
-    }
-
-    /// The server that they are for, if it speaks PostgreSQL's protocol.
-    #[must_use]
-    pub fn flavor(&self) -> Option<Flavor> {
-        self.flavor
     }
 
     /// The statements that a candidate runs again and again, those of its first moments first, with

@@ -29,15 +29,12 @@ pub trait Stores: Fixture + Send + Sync + 'static {
     /// What reaches it.
     type Store: Store;
 
-    /// What its elections allow for steps of the clock, where they have to.
-    const CLOCK_STEP: Duration = Duration::ZERO;
-
     /// One more store on it.
     fn store(&self) -> Self::Store;
 
     /// An elector, not yet started.
     fn election(&self, node: &str, ttl: Duration) -> Election<Self::Runtime, Self::Store> {
-        let builder = Election::builder("test").node(node).ttl(ttl).clock_step(Self::CLOCK_STEP);
+        let builder = Election::builder("test").node(node).ttl(ttl);
         builder.store(self.store()).build().expect("a valid election")
     }
 

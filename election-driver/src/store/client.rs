@@ -53,10 +53,7 @@ pub trait Client: Clone + Send + Sync + 'static {
 
     /// Asks whether the server is a replica, whose rows may be old: one row of one integer, 1 if it is.
     /// `None` if there are no such servers.
-    fn replica(statements: &Statements) -> Option<&'static str> {
-        let _ = statements;
-        None
-    }
+    const REPLICA: Option<&'static str> = None;
 
     /// Whether a call may reuse a connection that another call gave up midway: the earlier
     /// statement finishes first, and its answer is discarded.
@@ -132,12 +129,6 @@ pub trait Client: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = StoreError> + Send {
         let _ = (self, connection);
         async { error }
-    }
-
-    /// Returns the same error, unless this server says so also of a statement that it may have executed.
-    fn in_doubt(statements: &Statements, error: StoreError) -> StoreError {
-        let _ = statements;
-        error
     }
 
     /// Returns the same error, perhaps with a remedy that names what this client alone knows: the
@@ -231,13 +222,6 @@ pub trait Client: Clone + Send + Sync + 'static {
         false
     }
 
-    /// Whether the tables were made by somebody else at the same time, so that a statement which makes
-    /// what is missing may run again at once.
-    fn lost_a_making(&self, error: &StoreError) -> bool {
-        let _ = error;
-        false
-    }
-
     /// Keeps what follows on one session of the server, where a pooler would change the session
     /// between two statements.
     fn pin(
@@ -271,9 +255,8 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// must be restored afterwards. Most databases have none.
     fn keep_settings(
         connection: &mut Self::Connection,
-        statements: &Statements,
     ) -> impl Future<Output = Result<Option<String>, StoreError>> + Send {
-        let _ = (connection, statements);
+        let _ = connection;
         async { Ok(None) }
     }
 
@@ -317,7 +300,7 @@ pub trait Client: Clone + Send + Sync + 'static {
     }
 
     /// The statement after a migration that succeeded.
-    fn end_migration(&self) -> Option<&'static str>;
+    const END_MIGRATION: &'static str;
 
     /// Derives this client's own timeouts from the elector's timing.
     fn bound_waits(&mut self, config: &Config);

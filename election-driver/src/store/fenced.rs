@@ -57,7 +57,7 @@ pub(crate) async fn fence<T: Fenced>(
         }
         // A row that row-level security hides looks like a missing one; with the settings of a call the
         // server says which. They stay: the transaction is lost anyway.
-        match T::Client::keep_settings(session.connection, statements).await? {
+        match T::Client::keep_settings(session.connection).await? {
             Some(_) => session.fence(registration, epoch, reach).await,
             None => Ok(false),
         }

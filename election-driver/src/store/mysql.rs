@@ -19,7 +19,7 @@ use super::{
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Statements, Tables, Value},
+    sql::{Call, Dialect, Tables, Value},
 };
 use errors::explain;
 use session::Named;
@@ -215,17 +215,13 @@ impl Client for MySqlServer {
     const SESSIONS: usize = 3;
 
     /// There, too, a replica is as a rule set to read only.
-    fn replica(_: &Statements) -> Option<&'static str> {
-        Some("SELECT CAST(@@GLOBAL.read_only <> 0 AS SIGNED)")
-    }
+    const REPLICA: Option<&'static str> = Some("SELECT CAST(@@GLOBAL.read_only <> 0 AS SIGNED)");
 
     async fn begin_migration(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
         session::lock_making(connection, self.timeouts).await
     }
 
-    fn end_migration(&self) -> Option<&'static str> {
-        Some(session::UNLOCK_MAKING)
-    }
+    const END_MIGRATION: &'static str = session::UNLOCK_MAKING;
 
     fn misses_table(error: &StoreError) -> bool {
         errors::is_missing(error)

@@ -2,10 +2,10 @@
 
 mod connect;
 mod errors;
-mod flavor;
 mod grants;
 mod listen;
 mod options;
+mod origin;
 mod primary;
 mod room;
 mod schemas;
@@ -26,9 +26,9 @@ use super::{
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Flavor, Schema, Statements, Tables, Value},
+    sql::{Call, Dialect, Statements, Tables, Value},
 };
-use errors::{CANCELLED, DENIED, EXISTS, LOCKED, MISSING, NO_COLUMN, READS, TWICE, explain};
+use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
 use listen::listen;
 use options::OwnIdle;
 use room::Room;
@@ -117,14 +117,6 @@ use std::{
 /// leaves nothing there, never ends it, and does not listen; when an abandoned session ends, the
 /// pooler decides.
 ///
-/// # CockroachDB and YugabyteDB
-///
-/// They speak PostgreSQL's protocol and lack some of what is said here. Name them in the URL
-/// (`?server=cockroachdb`, `?server=yugabytedb`) or by [`with_flavor`](PgStore::with_flavor). **Neither was
-/// ever tested.** A [`clock_step`](crate::Builder::clock_step) is required there, nobody listens, and a
-/// fence writes. The guide's page [`choosing`](crate::guide::choosing#cockroachdb-and-yugabytedb) says what
-/// holds, and what that rests on.
-///
 /// # Least privilege
 ///
 /// A user that takes part, here `app` on the default tables, needs only this:
@@ -155,10 +147,8 @@ pub struct PgServer {
     tables: Tables,
     /// Whether each transaction may have another session.
     pooled: bool,
-    /// What the user says that the server is.
-    flavor: Flavor,
-    /// Whether a test runs another server's statements on PostgreSQL.
-    pretends: bool,
+    /// Whether it tells which history it continues.
+    history: bool,
     /// The name of its sessions.
     name: Name,
     /// How long the user lets a session be idle.
@@ -181,23 +171,19 @@ impl Client for PgServer {
     const DIALECT: Dialect = Dialect::Postgres;
 
     fn statements(&self, tables: &Tables) -> Statements {
-        Statements::of_flavor(self.flavor, tables)
+        let history = self.history;
+        if history {
+            Statements::new(Self::DIALECT, tables)
+        } else {
+            Statements::without_history(tables)
+        }
     }
 
-    fn schema(&self, tables: &Tables) -> Schema {
-        Schema::of_flavor(self.flavor, tables)
-    }
-
-    fn replica(statements: &Statements) -> Option<&'static str> {
-        let is_cluster = statements.flavor().is_some_and(Flavor::is_cluster);
-        (!is_cluster).then_some("SELECT pg_catalog.pg_is_in_recovery()::int::bigint")
-    }
+    const REPLICA: Option<&'static str> =
+        Some("SELECT pg_catalog.pg_is_in_recovery()::int::bigint");
 
     /// Any user who can connect can hold this lock; a process that waits for it says so.
     async fn begin_migration(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
-        if self.flavor.is_cluster() {
-            return Ok(()); // it has no such lock, and each statement there bears being repeated
-        }
         if !self.pooled {
             plain::<Self>(connection, "BEGIN").await?;
         }
@@ -215,15 +201,7 @@ impl Client for PgServer {
         Err(StoreError { context, ..error })
     }
 
-    /// `IF NOT EXISTS` sees only what is committed, and another program makes the same at another server.
-    fn lost_a_making(&self, error: &StoreError) -> bool {
-        let there = is(error, EXISTS) || is(error, TWICE) || error.kind == Failure::Conflict;
-        self.flavor.is_cluster() && there
-    }
-
-    fn end_migration(&self) -> Option<&'static str> {
-        (!self.flavor.is_cluster()).then_some("COMMIT")
-    }
+    const END_MIGRATION: &'static str = "COMMIT";
 
     fn misses_table(error: &StoreError) -> bool {
         is(error, MISSING)
@@ -253,13 +231,7 @@ impl Client for PgServer {
 
     /// No call waits for locks for as long as it likes, unless its caller does; every write bounds
     /// its wait until its transaction ends. And no call takes rows that it may not see for missing.
-    async fn keep_settings(
-        connection: &mut PgConnection,
-        statements: &Statements,
-    ) -> Result<Option<String>, StoreError> {
-        if statements.flavor().is_some_and(Flavor::is_cluster) {
-            return Ok(None);
-        }
+    async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
         let bound = "WITH setting AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock, \
                      current_setting('row_security') AS rows) \
                      SELECT concat(rows, ' '::text, lock), set_config('row_security', 'off', true), \
@@ -297,18 +269,6 @@ impl Client for PgServer {
             self.room.has_moved();
         }
         Ok(opened)
-    }
-
-    /// CockroachDB puts this in place of whatever error a statement had when its time was over, and
-    /// YugabyteDB may say it of a write that it has made.
-    fn in_doubt(statements: &Statements, error: StoreError) -> StoreError {
-        let of_cluster = statements.flavor().is_some_and(Flavor::is_cluster);
-        if !of_cluster || !is(&error, CANCELLED) {
-            return error;
-        }
-        let context = "the server has given the statement up (it took too long, or somebody has cancelled \
-                       it), and does not say whether it was executed";
-        StoreError { kind: Failure::Ambiguous, context: context.to_owned(), ..error }
     }
 
     fn remedied(&self, error: StoreError) -> StoreError {
@@ -356,9 +316,6 @@ impl Client for PgServer {
             Idles::For(_) => self.timeouts.idle().map(|idle| self.idle.at_most(idle)),
             Idles::Forever => None,
         };
-        if self.flavor.is_cluster() {
-            return Ok(()); // its options last
-        }
         session::open(connection, self.timeouts, idle, &self.name).await.map_err(fail)
     }
 
@@ -378,7 +335,7 @@ impl Client for PgServer {
         if is(&error, READS) && self.hosts.are_several() {
             return hosts::reads_now(error);
         }
-        if !is(&error, LOCKED) || self.flavor.is_cluster() {
+        if !is(&error, LOCKED) {
             return error;
         }
         let asked = async {
@@ -445,7 +402,7 @@ impl Client for PgServer {
     }
 
     fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
-        if self.pooled || self.flavor.is_cluster() {
+        if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
         listen(self.clone(), registration.clone(), pause)

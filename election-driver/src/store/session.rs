@@ -28,7 +28,6 @@ impl<C: Client> Session<'_, C> {
         registration: &Registration,
         query: &Query,
     ) -> Result<Answer, StoreError> {
-        allows(self.statements, query)?;
         let mut exchange = self.statements.begin(registration, query);
         let mut repeats = 0;
         loop {
@@ -93,7 +92,7 @@ impl<C: Client> Session<'_, C> {
     }
 
     pub(super) async fn is_replica(&mut self) -> Result<bool, StoreError> {
-        let Some(sql) = C::replica(self.statements) else { return Ok(false) };
+        let Some(sql) = C::REPLICA else { return Ok(false) };
         let call = Call { sql, params: Vec::new(), returns_rows: true };
         let rows = C::fetch(self.connection, &call).await?;
         Ok(matches!(rows.first().and_then(|row| row.first()), Some(Value::Integer(1))))
@@ -182,27 +181,6 @@ impl<C: Client> Session<'_, C> {
     }
 }
 
-/// Refuses a lease on a cluster whose servers' clocks may be further apart than it allows for.
-fn allows(statements: &Statements, query: &Query) -> Result<(), StoreError> {
-    let (Query::Attempt { clock_step, .. }
-    | Query::TakeOver { clock_step, .. }
-    | Query::Renew { clock_step, .. }) = query
-    else {
-        return Ok(());
-    };
-    let Some(flavor) = statements.flavor().filter(|it| *clock_step < it.least_clock_step()) else {
-        return Ok(());
-    };
-    let context = format!(
-        "the clocks of two servers of {} may be {} ms apart, and this election allows for steps of {} ms; \
-         set a clock step (`Builder::clock_step`, `Candidacy::clock_step`, `--clock-step 1h`)",
-        flavor.as_str(),
-        flavor.least_clock_step().as_millis(),
-        clock_step.as_millis()
-    );
-    Err(StoreError::new(Failure::Fatal, context))
-}
-
 /// Brings the tables to the version of this library at least, and says which they are at. After an
 /// error the connection must not be used again: its end releases any lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
@@ -232,7 +210,7 @@ async fn make<C: Client>(
     client.pin(connection).await?;
     client.begin_migration(connection).await?;
     client.may_make_tables(connection).await?;
-    made(client, connection, schema.create_version_table().sql).await?;
+    plain::<C>(connection, schema.create_version_table().sql).await?;
     let version = version::<C>(connection, schema).await?;
     if version > Schema::NEWEST_USABLE {
         let usable = Schema::NEWEST_USABLE;
@@ -244,29 +222,12 @@ async fn make<C: Client>(
     }
     for migration in schema.pending(version) {
         for statement in &migration.statements {
-            made(client, connection, statement).await?;
+            plain::<C>(connection, statement).await?;
         }
         record::<C>(connection, &schema.record_version(migration.version)).await?;
     }
-    if let Some(end) = client.end_migration() {
-        plain::<C>(connection, end).await?;
-    }
+    plain::<C>(connection, C::END_MIGRATION).await?;
     Ok(version.max(Schema::VERSION))
-}
-
-/// Makes a table. Another program may make it at another server of a cluster at the same time.
-async fn made<C: Client>(
-    client: &C,
-    connection: &mut C::Connection,
-    sql: &str,
-) -> Result<(), StoreError> {
-    for _ in 0..REPEATS {
-        match plain::<C>(connection, sql).await {
-            Err(error) if client.lost_a_making(&error) => {}
-            made => return made,
-        }
-    }
-    plain::<C>(connection, sql).await
 }
 
 /// Another server of a cluster may record the same version at the same time.

@@ -80,7 +80,7 @@ macro_rules! on_own_connection {
             let outcome = session.$operation($($argument),*).await;
             client.unpin(connection, outcome.is_ok()).await?;
             match outcome {
-                Err(error) => Err(client.blame(connection, C::in_doubt(statements, error)).await),
+                Err(error) => Err(client.blame(connection, error).await),
                 answer => answer,
             }
         };

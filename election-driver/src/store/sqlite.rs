@@ -190,9 +190,7 @@ impl Client for SqliteFile {
         Err(StoreError::new(Failure::Fatal, OVER))
     }
 
-    fn end_migration(&self) -> Option<&'static str> {
-        Some("COMMIT")
-    }
+    const END_MIGRATION: &'static str = "COMMIT";
 
     fn misses_table(error: &StoreError) -> bool {
         errors::is_missing(error)

@@ -108,7 +108,7 @@ macro_rules! operation {
     ($self:ident.$operation:ident($($argument:expr),*)) => {{
         let asked = now();
         C::check($self.connection).await?;
-        let kept = C::keep_settings($self.connection, $self.statements).await?;
+        let kept = C::keep_settings($self.connection).await?;
         let mut session = Session::<C> {
             connection: &mut *$self.connection,
             statements: $self.statements,
@@ -117,7 +117,7 @@ macro_rules! operation {
         let outcome = session.$operation($($argument),*).await;
         // Also after an error: it need not have ended the transaction.
         let restored = C::restore_settings($self.connection, kept).await;
-        let outcome = outcome.map_err(|error| C::in_doubt($self.statements, error))?;
+        let outcome = outcome?;
         restored?;
         Uncommitted::new(outcome, asked)
     }};

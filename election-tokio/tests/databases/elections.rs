@@ -36,6 +36,6 @@ async fn since_when_somebody_leads_is_told<B: Backend>(database: B) {
 }
 
 tests! {
-    since_when_somebody_leads_is_told: sqlite postgres mariadb cluster;
-    resigns_when_asked: sqlite postgres mariadb cluster;
+    since_when_somebody_leads_is_told: sqlite postgres mariadb;
+    resigns_when_asked: sqlite postgres mariadb;
 }

@@ -33,9 +33,4 @@ mod suite {
         use super::*;
         election_driver::conformance_of_store!(database::OnMariaDb, block_on);
     }
-
-    mod cluster {
-        use super::*;
-        election_driver::conformance_of_store!(database::OnCluster, block_on);
-    }
 }

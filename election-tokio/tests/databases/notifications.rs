@@ -56,5 +56,5 @@ tests! {
     a_resignation_wakes_the_followers: sqlite postgres;
     a_request_to_resign_is_heard_at_once: sqlite postgres;
     a_win_call_by_call_is_heard_at_once: sqlite;
-    polling_does_it_where_no_notification_arrives: sqlite postgres mariadb cluster;
+    polling_does_it_where_no_notification_arrives: sqlite postgres mariadb;
 }

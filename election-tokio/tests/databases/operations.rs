@@ -135,10 +135,10 @@ async fn sixteen_contenders_in_fifty_rounds<B: Backend>(database: B) {
 }
 
 tests! {
-    elect_gives_the_leader_after_the_call: sqlite postgres mariadb cluster;
+    elect_gives_the_leader_after_the_call: sqlite postgres mariadb;
     an_expired_lease_is_taken_and_a_late_leader_finds_out: sqlite postgres mariadb;
-    unregistering_vacates_only_ones_own_lease: sqlite postgres mariadb cluster;
-    whoever_leads_is_asked_to_resign: sqlite postgres mariadb cluster;
-    candidates_are_listed_while_their_heartbeat_is_fresh: sqlite postgres mariadb cluster;
-    sixteen_contenders_in_fifty_rounds: sqlite postgres mariadb cluster;
+    unregistering_vacates_only_ones_own_lease: sqlite postgres mariadb;
+    whoever_leads_is_asked_to_resign: sqlite postgres mariadb;
+    candidates_are_listed_while_their_heartbeat_is_fresh: sqlite postgres mariadb;
+    sixteen_contenders_in_fifty_rounds: sqlite postgres mariadb;
 }

@@ -1,7 +1,7 @@
 //! The databases that a check can concern.
 
 use crate::{
-    database::{OnCluster, OnMariaDb, OnPostgres, OnSqlite},
+    database::{OnMariaDb, OnPostgres, OnSqlite},
     on::{OnNothing, run},
 };
 use std::future::Future;
@@ -20,10 +20,5 @@ pub(crate) fn postgres<F: Future<Output = ()>>(check: impl FnOnce(OnPostgres) ->
 }
 
 pub(crate) fn mariadb<F: Future<Output = ()>>(check: impl FnOnce(OnMariaDb) -> F) {
-    run(check);
-}
-
-/// PostgreSQL with the statements for CockroachDB and YugabyteDB.
-pub(crate) fn cluster<F: Future<Output = ()>>(check: impl FnOnce(OnCluster) -> F) {
     run(check);
 }

@@ -1,6 +1,6 @@
 //! Elections inside the caller's own transactions.
 
-use crate::database::{Backend, LONG, Tx, allowing, candidacy};
+use crate::database::{Backend, LONG, Tx, candidacy};
 use election_core::{
     Epoch,
     lease::Failure::{self, Conflict},
@@ -72,7 +72,7 @@ async fn the_clock_goes_on_in_a_long_transaction<B: Backend>(database: B) {
 /// A lease counts from the call. What is left of it after the commit can be nothing, and somebody
 /// else may lead then.
 async fn a_win_that_has_run_out_by_the_commit_is_none<B: Backend>(database: B) {
-    let (mut a, b) = (allowing::<B>(&candidacy(1, BRIEF)), candidacy(2, LONG));
+    let (mut a, b) = (candidacy(1, BRIEF), candidacy(2, LONG));
     let store = database.sql();
     let mut transaction = database.begin(B::ISOLATIONS[0]).await;
     let mut on = store.on(&mut transaction);
@@ -273,14 +273,14 @@ tests! {
     what_is_rolled_back_never_led: sqlite postgres mariadb;
     an_election_neither_commits_nor_loses_the_callers_data: sqlite postgres mariadb;
     the_clock_goes_on_in_a_long_transaction: sqlite postgres mariadb;
-    a_win_that_has_run_out_by_the_commit_is_none: sqlite postgres mariadb cluster;
-    a_snapshot_tells_nobody_that_it_leads_still: sqlite postgres mariadb cluster;
+    a_win_that_has_run_out_by_the_commit_is_none: sqlite postgres mariadb;
+    a_snapshot_tells_nobody_that_it_leads_still: sqlite postgres mariadb;
     a_transaction_that_is_over_elects_nobody: sqlite mariadb;
     a_transaction_that_has_failed_says_so: postgres;
     a_record_that_has_changed_is_a_conflict: mariadb;
     a_call_waits_for_a_lock_no_longer_than_elsewhere: postgres;
-    nobody_else_wins_before_the_commit: postgres mariadb cluster;
+    nobody_else_wins_before_the_commit: postgres mariadb;
     the_time_that_a_call_waits_is_taken_off_the_lease: postgres mariadb;
     a_call_leaves_no_setting_of_its_own_behind: postgres;
-    the_callers_settings_stay: postgres cluster;
+    the_callers_settings_stay: postgres;
 }

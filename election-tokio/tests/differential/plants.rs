@@ -200,12 +200,3 @@ pub(crate) const PROMOTED: &[Bug] = &[
     .on(&[Postgres]),
     bug("a record in the future stays", RECORD, &["s.since_ms > "], "0 > ").on(&[Postgres]),
 ];
-
-/// What only the statements for clusters have.
-pub(crate) const CLUSTERS: &[Bug] = &[
-    bug("a won term leaves the fence behind", ATTEMPT, FENCED, "").on(&[Postgres]),
-    bug("a term that was taken over leaves the fence behind", TAKE_OVER, FENCED, "")
-        .on(&[Postgres]),
-];
-
-const FENCED: &[&str] = &["epoch = excluded.epoch, "];

@@ -13,7 +13,7 @@
 use election_core::{
     Epoch, Namespace,
     lease::{Answer, Failure, Query, Registration},
-    sql::{Call, CandidateRow, Dialect, Flavor, Outcome, Progress, RowError, Statements, Value},
+    sql::{Call, CandidateRow, Dialect, Outcome, Progress, RowError, Statements, Value},
 };
 use election_driver::{
     SqlStore, Store as _, StoreError,
@@ -131,7 +131,7 @@ impl<C: Client> Steered for Line<C> {
     }
 
     async fn clear(&mut self) -> Result<(), StoreError> {
-        if C::DIALECT == Dialect::MySql || self.is_cluster() {
+        if C::DIALECT == Dialect::MySql {
             self.plain("DELETE FROM election_fence").await?; // it refers to the next
         }
         self.forget().await?;
@@ -140,7 +140,7 @@ impl<C: Client> Steered for Line<C> {
     }
 
     async fn forget(&mut self) -> Result<(), StoreError> {
-        if C::DIALECT != Dialect::Postgres || self.is_cluster() {
+        if C::DIALECT != Dialect::Postgres {
             return Ok(());
         }
         self.plain("DELETE FROM election_server").await
@@ -224,10 +224,6 @@ const ALL_ROWS: &str = "SELECT 0, ns, epoch, leader_id, incarnation, label, elec
      NULL, NULL, NULL, NULL FROM election_candidate";
 
 impl<C: Client> Line<C> {
-    fn is_cluster(&self) -> bool {
-        self.statements.flavor().is_some_and(Flavor::is_cluster)
-    }
-
     async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         let sql = self.text(call.sql);
         let statements = &*self.statements;

@@ -1,8 +1,9 @@
 //! How a store comes to its server: from a URL, from options, or from the pool of an application.
 
 use super::{
-    PgServer, PgStore, flavor,
+    PgServer, PgStore,
     options::OwnIdle,
+    origin,
     primary::{named, prepared},
     room::Room,
     session::Name,
@@ -17,7 +18,7 @@ use crate::{
         transport::{self, Transport},
     },
 };
-use election_core::sql::{Flavor, Tables};
+use election_core::sql::Tables;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use std::sync::Arc;
 
@@ -35,45 +36,26 @@ impl PgStore {
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        let (url, flavor) = flavor::taken_from(url)?;
+        let (url, tells) = origin::taken_from(url)?;
         let listed = hosts::of_postgres(&url)?;
         let options = transport::postgres_of_all(&listed.urls)?;
         let otherwise = if options.len() > 1 { Target::ReadWrite } else { Target::Any };
         let target = listed.target.unwrap_or(otherwise);
         let store =
             Self::with_hosts(options, target, &Tables::default()).ok_or_else(hosts::none)?;
-        Ok(store.with_flavor(flavor))
+        Ok(if tells { store } else { store.without_history() })
     }
 
-    /// For another server that speaks PostgreSQL's protocol. The URL says the same: `?server=cockroachdb`,
-    /// `?server=yugabytedb`, or `?history=none` for [`Flavor::WithoutHistory`]. A server that says that
-    /// it is another is refused.
-    ///
-    /// Without a history: if such a server (Aurora) loses acknowledged writes in a failover, two
-    /// processes may lead until the trust of the first has ended. On PostgreSQL itself an election waits
-    /// for that.
-    ///
-    /// CockroachDB and YugabyteDB have **never been tested** by this project. Their statements follow what
-    /// both document, and are tested on PostgreSQL. They need a
-    /// [`clock_step`](crate::Builder::clock_step); the guide's page
-    /// [`choosing`](crate::guide::choosing#cockroachdb-and-yugabytedb) says what holds there.
+    /// For a server that speaks PostgreSQL's protocol and cannot tell which history it continues
+    /// (Aurora); `?history=none` in the URL says the same. If such a server loses acknowledged writes in a
+    /// failover, two processes may lead until the trust of the first has ended. On PostgreSQL itself an
+    /// election waits for that.
     #[must_use]
-    pub fn with_flavor(self, flavor: Flavor) -> Self {
+    pub fn without_history(self) -> Self {
         let mut client = self.client;
-        client.flavor = flavor;
+        client.history = false;
         let tables = client.tables.clone();
         Self::with_client(client, &tables)
-    }
-
-    /// Runs the statements of a cluster on PostgreSQL itself, where they mean the same. For tests only:
-    /// beside processes that use PostgreSQL's own statements there, no fence would hold.
-    #[cfg(any(test, feature = "conformance"))]
-    #[doc(hidden)]
-    #[must_use]
-    pub fn pretending(self, flavor: Flavor) -> Self {
-        let mut store = self;
-        store.client.pretends = true;
-        store.with_flavor(flavor)
     }
 
     /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
@@ -99,14 +81,13 @@ impl PgStore {
         let (timeouts, room, standbys) = (Timeouts::ALONE, Room::default(), Standbys::default());
         let idle = OwnIdle::of(hosts.first());
         let name = Name::new();
-        let (tables, flavor, pretends) = (tables.clone(), Flavor::default(), false);
+        let (tables, history) = (tables.clone(), true);
         let server = PgServer {
             hosts,
             target,
             tables,
             pooled,
-            flavor,
-            pretends,
+            history,
             name,
             idle,
             timeouts,

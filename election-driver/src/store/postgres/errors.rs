@@ -21,8 +21,6 @@ pub(super) const NO_COLUMN: &str = "42703";
 pub(super) const READS: &str = "25006";
 /// There is such a table already.
 pub(super) const EXISTS: &str = "42P07";
-/// There is such a row already.
-pub(super) const TWICE: &str = "23505";
 /// The server has given the statement up.
 pub(super) const CANCELLED: &str = "57014";
 /// There is no such setting.
@@ -84,8 +82,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             "42883" | "0A000" | "XX000" if asks_for_history(message) => (
                 Failure::Fatal,
                 "this server cannot tell whether it was promoted (Aurora and others); add \
-                 `?history=none` to the URL (for CockroachDB and YugabyteDB `?server=cockroachdb` or \
-                 `?server=yugabytedb`), and read in the guide's page `timing` what does not hold then",
+                 `?history=none` to the URL, and read in the guide's page `timing` what does not hold then",
             ),
             DENIED if asks_for_history(message) => (
                 Failure::Fatal,
@@ -108,8 +105,8 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             DENIED if connecting && message.contains("for schema") => (Failure::Fatal, RIGHTS),
             UNKNOWN if connecting => (
                 Failure::Fatal,
-                "the server does not know an option of the session; it is older than PostgreSQL 12, or it \
-                 is YugabyteDB: say so then (`?server=yugabytedb` in the URL)",
+                "the server does not know an option of the session; it is older than PostgreSQL 12: \
+                 update it, or use another",
             ),
             DENIED if connecting => (
                 Failure::Fatal,

@@ -31,7 +31,6 @@ impl PgServer {
         let line = |line: &str| {
             let (rights, object) = line.strip_suffix(" TO app;")?.split_once(" ON ")?;
             let object = match object.strip_prefix("public.election_") {
-                Some("server") if self.flavor.is_cluster() => format!("{schema}.{prefix}fence"),
                 Some(table) => format!("{schema}.{prefix}{table}"),
                 None => format!("SCHEMA {schema}"),
             };

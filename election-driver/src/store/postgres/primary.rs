@@ -3,7 +3,7 @@
 use super::{
     PgServer,
     errors::{FULL, UNKNOWN, explain},
-    flavor, listen,
+    listen, origin,
     session::{self, Backend, Idles},
 };
 use crate::{
@@ -28,10 +28,6 @@ const ASKED: &str = "SELECT pg_catalog.pg_is_in_recovery(), \
     pg_catalog.current_setting('transaction_read_only') = 'on', \
     coalesce(pg_catalog.has_function_privilege( \
         pg_catalog.to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'), false)";
-
-/// Every server of it takes writes, and none tells of its cluster.
-const ASKED_OF_A_CLUSTER: &str =
-    "SELECT false, pg_catalog.current_setting('transaction_read_only') = 'on', false";
 
 /// A cluster and its replicas have the same.
 const CLUSTER: &str = "SELECT system_identifier::text FROM pg_catalog.pg_control_system()";
@@ -86,20 +82,13 @@ impl PgServer {
         connection: &mut PgConnection,
     ) -> Result<(String, Option<Backend>), StoreError> {
         let fail = |error| explain(error, Failure::Transient);
-        let is_cluster = self.flavor.is_cluster();
-        if self.pooled && is_cluster {
-            let context = "elections on CockroachDB and YugabyteDB need a connection of their own, and the \
-                           URL says that a pooler is in between (statement-cache-capacity=0); connect \
-                           directly, and leave that out";
-            return Err(StoreError::new(Failure::Fatal, context));
-        }
-        if !self.pooled && !is_cluster {
+        if !self.pooled {
             match Backend::of(connection, &self.name).await {
                 Ok(told) => return Ok(told),
                 Err(error) if session::lacks_function(&error) => {
                     let version = session::version(connection).await.map_err(fail)?;
-                    let is_another = flavor::agree(self.flavor, &version).is_err();
-                    return if is_another { Ok((version, None)) } else { Err(fail(error)) };
+                    origin::refused(&version)?;
+                    return Err(fail(error));
                 }
                 Err(error) => return Err(fail(error)),
             }
@@ -117,18 +106,13 @@ impl PgServer {
         let options = self.hosts.options(host);
         if self.pooled {
             options.clone()
-        } else if self.flavor.is_cluster() {
-            let old = self.old.load(Ordering::Relaxed);
-            let idle = self.timeouts.idle().filter(|_| !old);
-            session::of_cluster(options, self.timeouts, idle.map(|idle| self.idle.at_most(idle)))
         } else {
             session::options(options, self.timeouts, self.idles(), &self.name)
         }
     }
 
     pub(super) fn idles(&self) -> Idles {
-        let direct = !self.pooled && !self.flavor.is_cluster();
-        let ends = self.timeouts.repeats() && direct && !self.old.load(Ordering::Relaxed);
+        let ends = self.timeouts.repeats() && !self.pooled && !self.old.load(Ordering::Relaxed);
         if ends { Idles::For(self.idle.at_most(self.timeouts.opening())) } else { Idles::Forever }
     }
 
@@ -148,23 +132,19 @@ impl PgServer {
         version: &str,
         connection: &mut PgConnection,
     ) -> Result<(), StoreError> {
-        if !self.pretends {
-            flavor::agree(self.flavor, version)?;
-        }
+        origin::refused(version)?;
         if !self.hosts.are_several() && self.target == Target::Any {
             return Ok(());
         }
         let fail = |error| explain(error, Failure::Transient);
-        let is_cluster = self.flavor.is_cluster();
-        let asked = if is_cluster { ASKED_OF_A_CLUSTER } else { ASKED };
-        let row = connection.fetch_one(raw_sql(asked)).await.map_err(fail)?;
+        let row = connection.fetch_one(raw_sql(ASKED)).await.map_err(fail)?;
         let told = |at| row.try_get::<bool, _>(at).map_err(fail);
         let (replica, reads, may) = (told(0)?, told(1)?, told(2)?);
         let mut cluster = None;
         if may {
             let row = connection.fetch_one(raw_sql(CLUSTER)).await.map_err(fail)?;
             cluster = Some(row.try_get(0).map_err(fail)?);
-        } else if self.hosts.are_several() && self.hosts.is_news() && !is_cluster {
+        } else if self.hosts.are_several() && self.hosts.is_news() {
             tracing::warn!(
                 host = self.hosts.name(host),
                 "this host does not tell its cluster, so nobody notices if another host of the URL is \

@@ -66,18 +66,6 @@ pub(super) fn options(
     options.options(opening).options([(IDLE, idle.as_millis())])
 }
 
-/// The same for CockroachDB and YugabyteDB, whose sessions keep what they begin with. Neither knows all
-/// of the others, and a version that does not know the last one is asked without it.
-pub(super) fn of_cluster(
-    options: &PgConnectOptions,
-    timeouts: Timeouts,
-    idle: Option<Duration>,
-) -> PgConnectOptions {
-    let options =
-        options.clone().options([("search_path", SEARCH_PATH)]).options(lasting(timeouts));
-    options.options(idle.map(|idle| (IDLE, idle.as_millis())))
-}
-
 /// Whether the server ends a session that stays idle for so long.
 #[derive(Clone, Copy)]
 pub(super) enum Idles {

@@ -6,7 +6,7 @@ mod served;
 mod sqlite;
 mod statements;
 
-pub(crate) use served::{OnCluster, OnMariaDb, OnPostgres, Served};
+pub(crate) use served::{OnMariaDb, OnPostgres, Served};
 pub(crate) use sqlite::OnSqlite;
 
 use election_core::{
@@ -44,8 +44,6 @@ pub(crate) trait Backend: Fixture<Runtime = Tokio> + Stores<Store: Clone + Sync>
 
     /// Makes a table of numbered writes.
     const WORK: &'static str;
-    /// What a new term also writes, where no key makes it follow the leader row.
-    const FOLLOWS: Option<&'static str> = None;
     /// Loses all leader rows.
     const FORGET: &'static str = "DELETE FROM election_leader";
 
@@ -105,7 +103,7 @@ pub(crate) trait Backend: Fixture<Runtime = Tokio> + Stores<Store: Clone + Sync>
 
     /// Starts an elector that no notification reaches.
     fn deaf_elector(&self, node: &str, ttl: Duration) -> Handle {
-        let builder = Election::builder("test").node(node).ttl(ttl).clock_step(Self::CLOCK_STEP);
+        let builder = Election::builder("test").node(node).ttl(ttl);
         builder.store(Deaf(self.store())).build().unwrap().start()
     }
 }
@@ -117,14 +115,6 @@ pub(crate) async fn until(handle: &Handle, condition: impl FnMut(&Status) -> boo
 
 pub(crate) fn namespace() -> Namespace {
     Namespace::new("test").unwrap()
-}
-
-/// The same candidate, with the allowance that its database asks for.
-pub(crate) fn allowing<B: Backend>(who: &Candidacy) -> Candidacy {
-    if B::CLOCK_STEP.is_zero() {
-        return who.clone();
-    }
-    who.clone().clock_step(B::CLOCK_STEP).unwrap()
 }
 
 /// A candidate for the call-by-call elections, under an id that sorts by its number.

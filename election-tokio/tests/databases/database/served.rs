@@ -1,10 +1,10 @@
 //! Databases behind a server, each a throw-away one.
 
-use crate::database::{Backend, SHORT, Tx, allowing, namespace, statements::statements};
+use crate::database::{Backend, SHORT, Tx, namespace, statements::statements};
 use election_core::{
     Epoch,
     lease::{Candidacy, Row},
-    sql::{CandidateRow, Flavor},
+    sql::CandidateRow,
 };
 use election_driver::{
     Fenced, MySqlStore, PgStore, SqlStore, StoreError, Uncommitted,
@@ -16,10 +16,7 @@ use sqlx::{
     AssertSqlSafe, Executor as _, MySql, Pool, Postgres, Transaction, mysql::MySqlPoolOptions,
     pool::PoolOptions, postgres::PgPoolOptions,
 };
-use std::{
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::sync::{Mutex, MutexGuard};
 
 /// A PostgreSQL server of its own, with the tables in it.
 pub(crate) struct OnPostgres {
@@ -133,60 +130,6 @@ async fn kill(server: &Mutex<Server>, mut transaction: Transaction<'static, Post
     let end = format!("SELECT pg_terminate_backend({process}, 60000)");
     assert_eq!(server.lock().unwrap().administer("election", &end), "t");
     transaction.commit().await.expect_err("the server has ended it");
-}
-
-/// A PostgreSQL server of its own that is taken for a cluster: the statements for those, with their
-/// tables, on a server that can be run here.
-pub(crate) struct OnCluster {
-    server: Mutex<Server>,
-    pool: Pool<Postgres>,
-}
-
-impl Fixture for OnCluster {
-    type Runtime = Tokio;
-
-    async fn start() -> Self {
-        let server = Server::start(Kind::Postgres);
-        let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
-        let pool = options.connect_lazy(&server.url()).unwrap();
-        let cluster = Self { server: Mutex::new(server), pool };
-        cluster.store().ensure_schema().await.unwrap();
-        cluster
-    }
-}
-
-impl Stores for OnCluster {
-    type Store = PgStore;
-    const CLOCK_STEP: Duration = Flavor::CockroachDb.least_clock_step();
-
-    fn store(&self) -> PgStore {
-        PgStore::connect(&self.url()).unwrap().pretending(Flavor::CockroachDb)
-    }
-}
-
-impl Backend for OnCluster {
-    type Database = Postgres;
-    type Client = <Tx<Self> as Fenced>::Client;
-    const ISOLATIONS: &'static [&'static str] =
-        &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
-    const FOLLOWS: Option<&'static str> =
-        Some("UPDATE election_fence SET epoch = epoch + 1, fences = fences + 1");
-
-    const WORK: &'static str = OnPostgres::WORK;
-
-    fn url(&self) -> String {
-        self.server.lock().unwrap().url()
-    }
-
-    async fn begin(&self, isolation: &str) -> Tx<Self> {
-        begin(&self.url(), isolation).await
-    }
-
-    async fn kill(&self, transaction: Tx<Self>) {
-        kill(&self.server, transaction).await;
-    }
-
-    statements!();
 }
 
 impl Stores for OnMariaDb {

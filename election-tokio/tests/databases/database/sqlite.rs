@@ -1,6 +1,6 @@
 //! SQLite, the embedded default.
 
-use crate::database::{Backend, Tx, allowing, namespace, statements::statements};
+use crate::database::{Backend, Tx, namespace, statements::statements};
 use election_core::{
     Epoch,
     lease::{Candidacy, Row},

@@ -44,7 +44,7 @@ macro_rules! statements {
         }
 
         async fn elect(&self, who: &Candidacy) -> Result<Row, StoreError> {
-            self.store().elect(&mut allowing::<Self>(who)).await
+            self.store().elect(&mut who.clone()).await
         }
 
         async fn is_leader(&self, who: &Candidacy) -> Result<bool, StoreError> {
@@ -68,7 +68,7 @@ macro_rules! statements {
             transaction: &mut Tx<Self>,
             who: &Candidacy,
         ) -> Result<Uncommitted<Row>, StoreError> {
-            self.store().on(transaction).elect(&mut allowing::<Self>(who)).await
+            self.store().on(transaction).elect(&mut who.clone()).await
         }
 
         async fn leave_in(

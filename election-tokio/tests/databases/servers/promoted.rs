@@ -6,7 +6,6 @@ use crate::on::OnNothing;
 use election_core::{
     Timestamp,
     lease::{self, Answer, Config, ConfigBuilder, Failure, Query, Row},
-    sql::Flavor,
 };
 use election_driver::{PgStore, Store as _, StoreError, conformance::Stores as _, now};
 use election_testing::{Kind, Proxy, Server};
@@ -84,8 +83,7 @@ async fn overlap(ahead: i64, asks: bool) -> Duration {
     let a = pair.election("a", pair.primary.store()).start();
     let lease = a.elected().await.unwrap();
     pair.fail_over();
-    let promoted =
-        if asks { pair.promoted() } else { pair.promoted().with_flavor(Flavor::WithoutHistory) };
+    let promoted = if asks { pair.promoted() } else { pair.promoted().without_history() };
     let b = pair.election("b", promoted).start();
     let next = b.elected().await.unwrap();
     let overlap = lease.stop_by().since(now());
@@ -376,7 +374,33 @@ async fn who_cannot_tell_its_history_is_refused_with_the_remedy(_: OnNothing) {
     }
 }
 
+/// By its own words, whether or not it has the functions that a session is recognised by.
+async fn a_server_that_is_not_supported_is_refused_by_name(database: OnPostgres) {
+    let server = |order: &str| database.server().administer("election", order);
+    server(
+        "SET allow_system_table_mods = on; \
+         ALTER FUNCTION pg_catalog.version() RENAME TO own_version; \
+         CREATE FUNCTION pg_catalog.version() RETURNS text LANGUAGE sql \
+         AS $$ SELECT 'CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)'::text $$",
+    );
+    let refused = async |query: &str| {
+        let mut store = PgStore::connect(&format!("{}{query}", database.url())).unwrap();
+        let error = store.elect(&mut candidacy(1, TTL)).await.unwrap_err();
+        assert_eq!(error.kind, Failure::Fatal, "{query}: {error}");
+        assert!(error.to_string().contains("this server is CockroachDB"), "{query}: {error}");
+    };
+    for query in ["", "?history=none", "?statement-cache-capacity=0"] {
+        refused(query).await;
+    }
+    server(
+        "SET allow_system_table_mods = on; \
+         ALTER FUNCTION pg_catalog.pg_stat_get_activity(integer) RENAME TO pg_unknown",
+    );
+    refused("").await;
+}
+
 tests! {
+    a_server_that_is_not_supported_is_refused_by_name: postgres;
     a_lost_term_is_outlasted: by_itself;
     a_leader_whose_renewals_were_lost_leads_on: by_itself;
     call_by_call_nobody_comes_back_too_soon: by_itself;
