@@ -86,7 +86,6 @@ pub(super) const TEMPLATES: Templates = Templates {
     seed_server: None,
 };
 
-/// Version 1.
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS {leader} (
   ns VARBINARY(255) NOT NULL PRIMARY KEY,

@@ -202,7 +202,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     ),
 };
 
-/// Version 1. Names compare byte by byte whatever the database's collation.
+/// Names compare byte by byte whatever the database's collation.
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE {leader} (
   ns text COLLATE \"C\" NOT NULL PRIMARY KEY,
@@ -227,12 +227,10 @@ pub(super) const TABLES: &[&str] = &[
   expires_ms bigint NOT NULL,
   PRIMARY KEY (ns, candidate_id, incarnation)
 )",
-];
-
-/// Version 2.
-pub(super) const SERVER_TABLE: &[&str] = &["CREATE TABLE {server} (
+    "CREATE TABLE {server} (
   system bigint NOT NULL,
   history bigint NOT NULL,
   since_ms bigint NOT NULL,
   PRIMARY KEY (system, history)
-)"];
+)",
+];

@@ -5,7 +5,7 @@ use super::{
     mysql, postgres, sqlite,
     statements::{Call, bind},
     tables::Tables,
-    template::{Param, Rendered, Told, render},
+    template::{Param, Rendered, render},
     value::Value,
 };
 use alloc::{string::String, vec::Vec};
@@ -13,15 +13,19 @@ use core::fmt::Write as _;
 
 const RECORD: &str = "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})";
 
+/// Nothing keeps programs apart that make the tables at different servers of a cluster.
+const RECORD_ON_A_CLUSTER: &str =
+    "INSERT IGNORE INTO {schema} (version, applied_ms) VALUES ({:version}, {now})";
+
 /// The schema of one dialect and one set of tables.
 #[derive(Clone, Debug)]
 pub struct Schema {
     create: Rendered,
     version: Rendered,
     record: Rendered,
-    migrations: Vec<Migration>,
-    /// The statement that records each migration in a script.
-    notes: Vec<String>,
+    first: Migration,
+    /// The statement that records it in a script.
+    note: String,
 }
 
 /// A step from one version of the schema to the next.
@@ -35,7 +39,7 @@ pub struct Migration {
 
 impl Schema {
     /// The version that the statements of this library need.
-    pub const VERSION: i64 = 2;
+    pub const VERSION: i64 = 1;
 
     /// The newest version of the tables that they work with. Up to it a migration only adds, and
     /// only what an older program need not know: so programs of several releases share one set of
@@ -46,64 +50,31 @@ impl Schema {
     /// Renders the schema.
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
-        match dialect {
-            Dialect::Sqlite => Self::rendered(
-                dialect,
-                sqlite::TEMPLATES.told,
-                [sqlite::TABLES, &[]],
-                RECORD,
-                tables,
-            ),
-            Dialect::Postgres => Self::rendered(
-                dialect,
-                postgres::TEMPLATES.told,
-                [postgres::TABLES, postgres::SERVER_TABLE],
-                RECORD,
-                tables,
-            ),
-            Dialect::MySql => {
-                // On a cluster nothing keeps programs apart that make the tables at different servers.
-                let record = "INSERT IGNORE INTO {schema} (version, applied_ms) \
-                              VALUES ({:version}, {now})";
-                Self::rendered(dialect, mysql::TEMPLATES.told, [mysql::TABLES, &[]], record, tables)
-            }
-        }
-    }
-
-    fn rendered(
-        dialect: Dialect,
-        told: Told,
-        migrations: [&[&str]; 2],
-        record: &str,
-        tables: &Tables,
-    ) -> Self {
+        let (told, statements, record) = match dialect {
+            Dialect::Sqlite => (sqlite::TEMPLATES.told, sqlite::TABLES, RECORD),
+            Dialect::Postgres => (postgres::TEMPLATES.told, postgres::TABLES, RECORD),
+            Dialect::MySql => (mysql::TEMPLATES.told, mysql::TABLES, RECORD_ON_A_CLUSTER),
+        };
         let render = |template: &str| render(dialect, told, tables, template);
-        let note = |version: i64| record.replace("{:version}", &alloc::format!("{version}"));
         Self {
-            notes: (1..=Self::VERSION).map(|version| render(&note(version)).text).collect(),
             create: render(
                 "CREATE TABLE IF NOT EXISTS {schema} \
                  (version BIGINT NOT NULL PRIMARY KEY, applied_ms BIGINT NOT NULL)",
             ),
             version: render("SELECT COALESCE(MAX(version), 0) FROM {schema}"),
             record: render(record),
-            migrations: migrations
-                .iter()
-                .zip(1..)
-                .map(|(statements, version)| Migration {
-                    version,
-                    statements: statements.iter().map(|text| render(text).text).collect(),
-                })
-                .collect(),
+            note: render(&record.replace("{:version}", "1")).text,
+            first: Migration {
+                version: Self::VERSION,
+                statements: statements.iter().map(|text| render(text).text).collect(),
+            },
         }
     }
 
-    /// Whether the statements of this library work with tables of this version as they are: no later
-    /// migration changes anything in this dialect.
+    /// Whether the statements of this library work with tables of this version as they are.
     #[must_use]
     pub fn suits(&self, version: i64) -> bool {
-        let lacks = |migration: &Migration| !migration.statements.is_empty();
-        (1..=Self::NEWEST_USABLE).contains(&version) && !self.pending(version).any(lacks)
+        (Self::VERSION..=Self::NEWEST_USABLE).contains(&version)
     }
 
     /// Makes the table of versions if there is none.
@@ -130,7 +101,7 @@ impl Schema {
     /// The migrations that a database at `version` still needs, in order. Where the database can,
     /// apply each together with its [`record_version`](Self::record_version) in one transaction.
     pub fn pending(&self, version: i64) -> impl Iterator<Item = &Migration> {
-        self.migrations.iter().filter(move |migration| migration.version > version)
+        core::iter::once(&self.first).filter(move |migration| migration.version > version)
     }
 
     /// The whole schema as a script, for the user's own migration tool.
@@ -141,12 +112,10 @@ impl Schema {
             let _ = writeln!(script, "{text};");
         };
         line(&self.create.text);
-        for (migration, note) in self.migrations.iter().zip(&self.notes) {
-            for statement in &migration.statements {
-                line(statement);
-            }
-            line(note);
+        for statement in &self.first.statements {
+            line(statement);
         }
+        line(&self.note);
         script
     }
 }
@@ -186,7 +155,6 @@ mod tests {
             let suits = |version| schema.suits(version);
             assert!([Schema::VERSION, Schema::VERSION + 1, 999].map(suits).iter().all(|it| *it));
             assert!(![0, -1, 1_000, i64::MAX].map(suits).iter().any(|it| *it));
-            assert_eq!(suits(1), dialect != Dialect::Postgres, "{dialect}: version 2 adds a table");
         }
     }
 
@@ -194,10 +162,10 @@ mod tests {
     fn the_newest_migration_is_the_version_the_statements_need() {
         for dialect in DIALECTS {
             let schema = Schema::new(dialect, &Tables::default());
-            assert_eq!(schema.migrations.last().unwrap().version, Schema::VERSION);
+            let pending: Vec<_> = schema.pending(0).map(|migration| migration.version).collect();
+            assert_eq!(pending, [Schema::VERSION]);
             assert_eq!(schema.pending(Schema::VERSION).count(), 0);
-            let script = schema.script();
-            assert!(script.contains("VALUES (1, ") && script.contains("VALUES (2, "), "{script}");
+            assert!(schema.script().contains("VALUES (1, "), "{}", schema.script());
         }
     }
 }

@@ -64,7 +64,6 @@ pub(super) const TEMPLATES: Templates = Templates {
     seed_server: None,
 };
 
-/// Version 1.
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE {leader} (
   ns TEXT NOT NULL PRIMARY KEY,

@@ -14,7 +14,6 @@ mod fence;
 mod notifications;
 mod operations;
 mod places;
-mod recorded;
 mod scenarios;
 mod servers;
 mod transactions;
