@@ -1,7 +1,7 @@
 //! Leader election as deterministic step functions.
 //!
-//! This crate only decides. It reads no clock, opens no socket, runs no statement, spawns no task
-//! and allocates nothing per step. A caller passes in the time and an event, and gets back what
+//! This crate only decides. It reads no clock, opens no socket, runs no statement and spawns no
+//! task. A caller passes in the time and an event, and gets back what
 //! changed, what to do, and when to call again ([`Protocol::step`]). The same state machines run in
 //! production behind an adapter, in a simulator under virtual time, in a model checker and under a
 //! fuzzer.

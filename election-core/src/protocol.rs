@@ -17,8 +17,7 @@ pub trait Protocol {
 
     /// Takes one input at the time `now`.
     ///
-    /// `now` should not go back. If it does, the latest time seen counts instead. No input panics,
-    /// and a step allocates nothing.
+    /// `now` should not go back. If it does, the latest time seen counts instead. No input panics.
     fn step(&mut self, now: Timestamp, input: Input<Self::Event>) -> Step<Self::Action>;
 
     /// This process's leadership as it may be believed at `now`.

@@ -164,7 +164,7 @@ impl Record {
     /// The largest size of a record in bytes.
     pub const MAX: usize = HEADER + BODY + 255 + 1 + 255 + CHECKSUM;
 
-    /// The record of this ballot, which is this node's. Allocates nothing.
+    /// The record of this ballot, which is this node's.
     #[must_use]
     pub fn new(ballot: &Ballot, node: &NodeId) -> Self {
         let vote = ballot.voted_for.as_ref().map_or("", NodeId::as_str);

@@ -43,7 +43,7 @@ pub(crate) const CORE: Subject = Subject {
     // These serve the model checker.
     aside: &["lease/canonical.rs", "quorum/canonical.rs"],
     root: "",
-    // The tests that judge what the core does. (Those of its allocations would judge the switches.)
+    // The tests that judge what the core does.
     // With the feature for model checkers, they compare each routine step with the whole way.
     tests: &[
         "--package=election-core",

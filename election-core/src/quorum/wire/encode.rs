@@ -1,4 +1,4 @@
-//! Writes frames as bytes, without allocating.
+//! Writes frames as bytes.
 
 use super::{
     error::InvalidId,

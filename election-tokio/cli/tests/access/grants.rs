@@ -95,14 +95,6 @@ pub(crate) async fn making_the_tables_on_postgres(server: &Server) {
     server.administer("made", "GRANT CREATE ON SCHEMA public TO maker");
     make().await.unwrap();
     take_part::<OnPostgres>(&mut OnPostgres::store(&url)).await.unwrap();
-    // The tables of version 1, and a program that may not add to them.
-    server.administer("made", "DROP TABLE election_server");
-    server.administer("made", "DELETE FROM election_schema WHERE version = 2");
-    server.administer("made", "REVOKE CREATE ON SCHEMA public FROM maker");
-    assert_refused("version 1", make().await, &words);
-    server.administer("made", "GRANT CREATE ON SCHEMA public TO maker");
-    make().await.unwrap();
-    take_part::<OnPostgres>(&mut OnPostgres::store(&url)).await.unwrap();
 }
 
 pub(crate) async fn making_the_tables_on_mariadb(server: &Server) {
