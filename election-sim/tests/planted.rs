@@ -31,6 +31,19 @@ fn every_patch_still_applies() {
     }
 }
 
+#[test]
+fn every_patch_stands_beside_its_rule() {
+    let map = fs::read_to_string(planted().join("README.md")).unwrap();
+    let cells = map.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").nth(1));
+    let mapped: BTreeSet<_> = cells
+        .flat_map(|cell| cell.split(", "))
+        .filter(|it| *it != "patches" && *it != "---")
+        .collect();
+    let patches = patches(&planted());
+    let there: BTreeSet<_> = patches.iter().map(|name| name.split('-').next().unwrap()).collect();
+    assert_eq!(mapped, there);
+}
+
 /// The old lines of every hunk stand in its file exactly once.
 fn applies(patch: &Path, root: &Path) {
     let text = fs::read_to_string(patch).expect("a readable patch");
