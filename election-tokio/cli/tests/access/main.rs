@@ -57,7 +57,6 @@ async fn postgres() {
     patiently("paths", schemas::a_search_path_leads_nobody_astray(&server)).await;
     patiently("second set", schemas::a_second_set_of_tables_is_not_made_unasked(&server)).await;
     patiently("channels", schemas::schemas_do_not_hear_of_each_other(&server)).await;
-    patiently("pooled", schemas::a_schema_behind_a_pooler(&server)).await;
     patiently("senseless", schemas::a_senseless_statement_is_fatal::<OnPostgres>(&server)).await;
     patiently("reader", rights::a_reader_on_postgres_holds_up_nobody(&server)).await;
     patiently("silence", ill::who_does_not_answer_is_named(&server)).await;
@@ -95,7 +94,6 @@ async fn mariadb() {
     patiently("begun", sessions::what_begins_in_a_transaction_is_committed(&server)).await;
     patiently("unknown", sessions::a_transaction_that_sqlx_does_not_know_is_refused(&server)).await;
     patiently("triggers", triggers::elections_go_on(&server)).await;
-    patiently("asked", triggers::whoever_was_asked_is_named(&server)).await;
     patiently("changed", triggers::one_that_changes_epochs_is_warned_of(&server)).await;
     patiently("stale", stale::old_entries_go_in_bites::<OnMariaDb>(&server)).await;
     patiently("last look", waiting::a_release_before_the_end_is_seen(&server)).await;

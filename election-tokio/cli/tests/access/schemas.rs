@@ -13,8 +13,8 @@ use election_driver::{
         sql::Tables,
     },
 };
-use election_testing::{Pooler, Server};
-use election_tokio::{PgStore, Store as _};
+use election_testing::Server;
+use election_tokio::Store as _;
 use futures_lite::StreamExt as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -168,18 +168,6 @@ fn who(number: u128) -> Candidacy {
         candidate: Candidate { id, incarnation },
         label: None,
     })
-}
-
-/// Behind a pooler that changes sessions, too.
-pub(crate) async fn a_schema_behind_a_pooler(server: &Server) {
-    let pooler = tokio::task::block_in_place(|| Pooler::start(server, 2, "transaction", ""));
-    OnPostgres::create_schema(server, "election", "Pooled Ops");
-    let url = format!("{}?statement-cache-capacity=0", pooler.url());
-    let store = PgStore::connect(&url).unwrap();
-    let mut store = store.with_tables(&in_schema("Pooled Ops")).unwrap();
-    for _ in 0..5 {
-        take_part::<OnPostgres>(&mut store).await.unwrap();
-    }
 }
 
 /// A statement that the server cannot parse is not executed the next time either.

@@ -1,10 +1,8 @@
 //! Triggers of an administrator on the leader's table. On MariaDB they hide from a client what its
 //! statement has written; on PostgreSQL they can keep it from being written.
 
-use crate::support::{
-    On, OnMariaDb, OnPostgres, assert_says, command, elector, registration_in, take_part, url_of,
-};
-use election_driver::core::{Change, Loss, Namespace, lease::Candidacy};
+use crate::support::{On, OnMariaDb, OnPostgres, assert_says, command, elector, take_part, url_of};
+use election_driver::core::{Change, Loss, Namespace};
 use election_testing::Server;
 use std::time::Duration;
 
@@ -118,21 +116,4 @@ pub(crate) async fn one_that_keeps_the_row_is_named(server: &Server) {
             assert!(!said.contains(wrong), "{at}: {said}");
         }
     }
-}
-
-pub(crate) async fn whoever_was_asked_is_named(server: &Server) {
-    OnMariaDb::create_database(server, "asked");
-    let url = url_of(&server.url(), "asked");
-    let mut store = OnMariaDb::store(&url);
-    OnMariaDb::ensure_schema(&mut store).await.unwrap();
-    server.administer(
-        "asked",
-        "CREATE TRIGGER t AFTER UPDATE ON election_leader FOR EACH ROW SET @a = 1",
-    );
-    let namespace = Namespace::new("asked").unwrap();
-    assert_eq!(store.request_resign_of_leader(&namespace).await.unwrap(), None, "nobody leads");
-    let mut me = Candidacy::new(registration_in(&namespace));
-    let won = store.elect(&mut me).await.unwrap();
-    assert_eq!(store.request_resign_of_leader(&namespace).await.unwrap(), Some(won.epoch));
-    assert!(store.elect(&mut me).await.unwrap().resign_requested);
 }

@@ -5,36 +5,7 @@ use super::{
     process::{alive, eventually, gone},
 };
 use rustix::process::Signal;
-use std::{
-    fs,
-    io::Write as _,
-    net::{TcpListener, TcpStream},
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
-
-#[test]
-fn another_of_three_takes_over_when_the_job_runner_dies() {
-    let members = Members::new();
-    let mut all = members.all("");
-    let job = members.world.start_after(0);
-    let first = leads(&all, &job);
-    assert_eq!(job.rest, format!("{:?} {:?}", *NAME, IDS[first]));
-    IDS.iter().for_each(|node| members.settled(node));
-    let killed = Instant::now();
-    all[first].kill();
-    let next = members.world.start_after(job.epoch);
-    let took = killed.elapsed();
-    assert!(took < DOWN_AFTER + Duration::from_secs(2), "{took:?}");
-    assert!(next.epoch > job.epoch);
-    gone("the job of the killed primary", job.pid);
-    // It comes back, and follows.
-    all[first] = members.start(IDS[first], "");
-    all[first].says(&format!("following leader={}", IDS[leads(&all, &next)]));
-    assert!(alive(next.pid), "a primary that others hear goes on");
-    members.world.assert_exclusive();
-}
+use std::{fs, process::Command, time::Instant};
 
 #[test]
 fn a_member_told_to_end_is_succeeded_at_once() {
@@ -129,23 +100,6 @@ fn a_member_inside_a_job_of_its_election_is_warned() {
     assert!(said.contains(words), "{said}");
     let said = started("another");
     assert!(!said.contains("its own end"), "{said}");
-}
-
-#[test]
-fn a_ballot_has_one_process_and_a_port_too() {
-    let members = Members::new();
-    let _first = members.start("n1", "");
-    members.status("n1");
-    let twice = members.ask("run", "n1", &["true"]);
-    refused(&twice, 125, &["n1.ballot", "keeps this ballot", "stop it", "a file of its own"]);
-    let taken = TcpListener::bind(members.address(1)).expect("a free port");
-    let output = members.ask("run", "n2", &["true"]);
-    refused(&output, 125, &[members.address(1), "cannot listen", "another process has the port"]);
-    drop(taken);
-    let here = members.ask("run", "n2", &["--listen", members.address(0), "true"]);
-    refused(&here, 125, &[members.address(0), "another process has the port"]);
-    let far = members.ask("run", "n2", &["--listen", "0.0.0.0:7499", "true"]);
-    refused(&far, 125, &["n2 is at 0.0.0.0:7499", "`insecure`"]);
 }
 
 #[test]
@@ -316,36 +270,6 @@ fn lost_ballots_are_told_and_the_least_epoch_makes_up_for_them() {
     assert_eq!(next.epoch, 1_000);
     let log = all[leads(&all, &next)].messages();
     assert!(!log.contains("all its ballots are lost"), "{log}");
-}
-
-/// In kevy-elect's protocol nobody can be named.
-#[test]
-fn resigning_in_favour_of_a_node_of_kevy_elect_is_refused() {
-    let members = Members::new();
-    let all = [members.start("n1", ""), members.start("n2", "")];
-    let (first, second) = (members.address(0).to_owned(), members.address(1).to_owned());
-    thread::spawn(move || {
-        // It only sends; that is enough to be heard.
-        let mut ways = [first, second].map(|address| (address, None::<TcpStream>));
-        loop {
-            for (address, way) in &mut ways {
-                let stream = way.take().or_else(|| TcpStream::connect(&*address).ok());
-                let said = b"*5\r\n$2\r\nHB\r\n$1\r\n0\r\n$2\r\nn3\r\n$7\r\nreplica\r\n$1\r\n0\r\n";
-                *way = stream.filter(|mut stream| stream.write_all(said).is_ok());
-            }
-            thread::sleep(DOWN_AFTER / 20);
-        }
-    });
-    let job = members.world.start_after(0);
-    let leader = IDS[leads(&all, &job)];
-    members.until("a node of kevy-elect", leader, |status| {
-        let peers = status["peers"].as_array().expect("peers");
-        peers.iter().any(|peer| peer["heard"]["dialect"] == "legacy")
-    });
-    let words = ["not handed over", "speaks only kevy-elect's protocol", "leave --to out"];
-    refused(&members.ask("resign", leader, &["--to", "n3"]), 125, &words);
-    assert!(alive(job.pid));
-    assert_eq!(members.status(leader)["leader"], leader);
 }
 
 /// A file that was copied for another election, and keeps the addresses of the first.

@@ -162,31 +162,6 @@ fn a_database_that_is_made_anew_is_used_from_then_on() {
     world.assert_exclusive();
 }
 
-/// Another directory in its place would hold another election. And who reads the log finds the end of
-/// the outage only behind its beginning.
-#[test]
-fn a_directory_that_was_moved_away_is_to_be_put_back() {
-    let world = World::new();
-    let mut only = world.candidate("only", &["--ttl", "3s"], "");
-    let job = world.start_after(0);
-    let directory = world.database().parent().expect("a directory").to_owned();
-    let away = world.path().join("away");
-    fs::rename(&directory, &away).expect("a directory of our own");
-    gone("the job", job.pid);
-    only.says("event=lost");
-    only.says("its directory was moved or removed while it was in use; put that back");
-    fs::rename(&away, &directory).expect("a directory of our own");
-    let next = world.start_after(job.epoch);
-    assert_eq!(next.elector, only.pid());
-    only.says("event=outage_over");
-    let said = only.messages();
-    assert!(!said.contains("create"), "{said}");
-    let count = |event: &str| said.matches(&format!("event={event} ")).count();
-    assert_eq!((count("outage"), count("outage_over")), (1, 1), "{said}");
-    assert!(only.is_running());
-    world.assert_exclusive();
-}
-
 /// Reads go on while another process writes, so looking at an election never fails because of it.
 #[test]
 fn looking_does_not_wait_for_a_writer() {

@@ -39,33 +39,6 @@ fn a_pipe_in_place_of_what_is_read_once_is_refused() {
     refused(&world.output(check.arg(&pipe)), 125, &["/pipe: ", IS_PIPE]);
 }
 
-/// A start that waited for the other end of a pipe would wait for ever.
-#[test]
-fn what_is_no_regular_file_is_neither_a_ballot_nor_its_lock() {
-    let members = Members::new();
-    let ballot = members.world.path().join("n1.ballot");
-    let [lock, new] =
-        ["lock", "new"].map(|suffix| members.world.path().join(format!("n1.ballot.{suffix}")));
-    let start = || {
-        let ballot = ballot.to_str().expect("UTF-8");
-        members.ask("run", "n1", &["--wait", "60s", "--ballot", ballot, "true"])
-    };
-    let remedy = "and no regular file; remove it, or name another file for the ballot";
-    for file in [&lock, &new, &ballot] {
-        let name = file.to_str().expect("UTF-8");
-        pipe(file);
-        refused(&start(), 125, &[name, &format!("it is a pipe {remedy}")]);
-        fs::remove_file(file).expect("a file of our own");
-        fs::create_dir(file).expect("a place of our own");
-        refused(&start(), 125, &[name, &format!("it is a directory {remedy}")]);
-        fs::remove_dir(file).expect("a directory of our own");
-    }
-    // A lock behind a link would be another file's.
-    std::os::unix::fs::symlink("elsewhere", &lock).expect("a link of our own");
-    refused(&start(), 125, &["n1.ballot.lock", &format!("it is a link {remedy}")]);
-    assert!(!members.world.path().join("elsewhere").exists(), "nothing is made behind it");
-}
-
 #[test]
 fn an_unreadable_settings_file_is_told_with_the_remedy() {
     let world = World::new();
@@ -95,24 +68,6 @@ fn a_pipe_that_was_given_is_read() {
 /// The files of n1's certificate.
 fn files(members: &Members) -> [PathBuf; 3] {
     ["authority.pem", "certificate.pem", "key.pem"].map(|name| members.folder("n1").join(name))
-}
-
-#[test]
-fn a_start_and_a_check_refuse_what_is_no_regular_file() {
-    let members = Members::certified();
-    for file in files(&members) {
-        let good = file.with_extension("good");
-        fs::rename(&file, &good).expect("a file of our own");
-        pipe(&file);
-        let words = [file.to_str().expect("UTF-8"), IS_PIPE, "put a file in PEM in its place"];
-        for node in [&["--node", "n1"][..], &[]] {
-            let mut check = members.bare(&["cluster", "check"]);
-            let output = members.world.output(check.arg(members.file_of("n1")).args(node));
-            refused(&output, 125, &words);
-        }
-        refused(&members.ask("run", "n1", &["--wait", "60s", "true"]), 125, &words);
-        fs::rename(&good, &file).expect("a file of our own");
-    }
 }
 
 /// What was put in place of a file is told, and is not waited for.

@@ -129,12 +129,3 @@ fn a_directory_without_access_is_no_unknown_filesystem() {
         "{said}"
     );
 }
-
-#[test]
-fn another_parameter_of_a_sqlite_url_is_refused() {
-    let world = World::new();
-    for url in ["sqlite:e.db?filesystem=ext4", "sqlite:e.db?"] {
-        let output = world.output(world.bare(&["status", "--name", "x", "--store"]).arg(url));
-        refused(&output, 125, &["one parameter, filesystem=trusted", "write sqlite:PATH"]);
-    }
-}

@@ -1,8 +1,7 @@
 //! Leadership that a script holds.
 
 use super::{
-    database,
-    process::{eventually, thaw},
+    process::eventually,
     world::{Candidate, World},
 };
 use election_testing::{Kind, Server};
@@ -76,19 +75,6 @@ fn a_lease_is_free_as_soon_as_standard_input_ends() {
     assert!(world.row().live_holder().is_none(), "the lease was not released");
 }
 
-/// A file has an end, which means nothing.
-#[test]
-fn hold_without_an_input_releases_on_a_signal() {
-    let world = World::new();
-    let mut holder = Holder::with(&world, "only", &LONG, Stdio::null());
-    holder.leads();
-    world.listed(1);
-    assert!(holder.process.is_running());
-    holder.process.send(Signal::TERM);
-    assert_eq!(holder.process.exit(), Some(128 + 15));
-    assert!(world.row().live_holder().is_none(), "the lease was not released");
-}
-
 #[test]
 fn who_cannot_hold_it_waits_or_says_so() {
     let world = World::new();
@@ -136,18 +122,6 @@ fn a_wait_ended_by_its_input_is_not_called_too_long() {
     drop(gone.process.stdin());
     assert_eq!(gone.process.exit(), Some(124));
     gone.says("not elected before the end of standard input: first");
-}
-
-#[test]
-fn hold_exits_after_a_loss_like_a_job_that_is_stopped() {
-    let world = World::new();
-    let mut first = Holder::start(&world, "first", &["--ttl", "1s"]);
-    first.leads();
-    database::freeze(&world, first.process.pid());
-    let second = Holder::start(&world, "second", &["--ttl", "1s"]);
-    second.leads();
-    thaw(first.process.pid());
-    assert_eq!(first.process.exit(), Some(120));
 }
 
 /// An output that is full, because nobody reads it.

@@ -198,23 +198,6 @@ fn directories_that_cannot_be_written() {
     }
 }
 
-#[test]
-fn names_that_are_too_long() {
-    let world = World::new();
-    let long = "x".repeat(300);
-    for command in &COMMANDS[..5] {
-        let mut command = on(&world, command, &world.url());
-        command.env("ELECTION_NAME", &long);
-        refused(&world, &mut command, 125, &["--name", "300 bytes", "255"]);
-    }
-    for flag in ["--node", "--label"] {
-        let mut run = world.election("run", &[flag, &long, "--", "true"]);
-        refused(&world, &mut run, 125, &[flag, "300 bytes", "255"]);
-        let mut run = world.election("run", &[flag, "", "--", "true"]);
-        refused(&world, &mut run, 125, &[flag, "empty"]);
-    }
-}
-
 /// A line feed would forge a line in other people's output, an escape sequence act on their
 /// terminal.
 #[test]
@@ -308,28 +291,6 @@ fn timings_that_do_not_add_up() {
         let mut run = world.election("run", &["--", "true"]);
         let flag = format!("--{}", variable.trim_start_matches("ELECTION_").to_lowercase());
         refused(&world, run.env(variable, "soon"), 125, &[&flag, "write it like 15s"]);
-    }
-}
-
-/// In no time nothing can be answered: the error says what to write instead.
-#[test]
-fn no_time_at_all() {
-    let world = World::new();
-    for (command, flag, words) in [
-        ("run", "--wait", &["--wait", "--try"][..]),
-        ("run", "--ttl", &["100ms"]),
-        ("status", "--timeout", &["--timeout", "it is zero"]),
-        ("list", "--timeout", &["--timeout", "it is zero"]),
-        ("resign", "--timeout", &["--timeout", "it is zero"]),
-        ("schema", "--timeout", &["--timeout", "it is zero"]),
-    ] {
-        let mut process = world.bare(&[command, "--store", "sqlite:e.db", flag, "0s"]);
-        match command {
-            "schema" => process.arg("--apply"),
-            "run" => process.env("ELECTION_NAME", "default").args(["--", "true"]),
-            _ => process.env("ELECTION_NAME", "default"),
-        };
-        refused(&world, &mut process, 125, words);
     }
 }
 

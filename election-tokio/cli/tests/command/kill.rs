@@ -56,29 +56,6 @@ pub(crate) fn report(what: &str, millis: &mut [f64]) {
     println!("{what}: p50 {p50:.1} ms, p99 {p99:.1} ms, most {max:.1} ms ({count} measured)");
 }
 
-/// The guard kills what the job has started too, as long as it stays in the process group.
-#[test]
-fn a_killed_elector_takes_job_and_grandchild_with_it() {
-    let world = World::new();
-    let mut first = world.candidate("first", &["--ttl", "2s"], "parent ignore-term");
-    let grandchild = world.first("grandchild");
-    let job = world.first("start");
-    let guard = first.guard();
-    let _second = world.candidate("second", &["--ttl", "2s"], "parent ignore-term");
-    world.listed(2);
-    first.kill();
-    for (what, pid) in
-        [("the job", job.pid), ("the grandchild", grandchild.pid), ("the guard", guard)]
-    {
-        gone(what, pid);
-    }
-    let next = world.start_after(job.epoch);
-    eventually("the next grandchild", || {
-        world.notes("grandchild").into_iter().find(|note| note.epoch == next.epoch)
-    });
-    world.assert_exclusive();
-}
-
 /// Nobody waits for the end of the lease to end the job, not even of one that ignores signals.
 #[test]
 fn the_job_dies_with_its_elector_not_with_the_lease() {

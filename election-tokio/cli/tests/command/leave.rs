@@ -3,7 +3,6 @@
 use super::{
     database::Writer,
     process::{eventually, within},
-    server::apply_schema,
     world::World,
 };
 use election_testing::{Kind, Server};
@@ -64,23 +63,6 @@ fn a_server_that_is_back_in_time_gets_the_release() {
         world.start_after(job.epoch);
         world.assert_exclusive();
     }
-}
-
-#[test]
-fn a_server_that_stays_away_is_tried_for_the_time_to_leave() {
-    let world = World::new();
-    let mut server = Server::start(Kind::Postgres);
-    let options = [&LONG[..], &["--leave-timeout", "1s"]].concat();
-    let mut leader = world.start(world.run_on(&server.url(), &options, "code=5"));
-    world.start_after(0);
-    server.kill();
-    let told = Instant::now();
-    leader.send(Signal::TERM);
-    assert_eq!(leader.exit(), Some(5));
-    assert!(told.elapsed() >= Duration::from_secs(1), "{:?}", told.elapsed());
-    leader.says("the database did not answer within 1s");
-    leader.says("nothing listens there");
-    leader.says("leaving the lease to run out; others can lead in 1m at most");
 }
 
 /// The time to leave begins when nothing of the job is left.
@@ -191,21 +173,6 @@ fn a_release_is_logged_when_it_has_happened() {
     let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("no {words:?} in {said}"));
     assert!(at("giving leadership up") < at("the job has ended"), "{said}");
     assert!(at("the job has ended") < at("leadership given up"), "{said}");
-}
-
-#[test]
-fn a_released_server_is_free_at_once() {
-    let world = World::new();
-    let server = Server::start(Kind::Postgres);
-    apply_schema(&server.url());
-    let mut first = world.start(world.run_on(&server.url(), &LONG, "code=5"));
-    let job = world.start_after(0);
-    first.send(Signal::TERM);
-    assert_eq!(first.exit(), Some(5));
-    first.says("leadership given up");
-    let _second = world.start(world.run_on(&server.url(), &LONG, ""));
-    world.start_after(job.epoch);
-    world.assert_exclusive();
 }
 
 /// Any signal counts as insisting.

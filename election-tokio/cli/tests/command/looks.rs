@@ -69,35 +69,6 @@ fn a_locked_file_is_given_up() {
     }
 }
 
-#[test]
-fn a_locked_table_is_given_up() {
-    let world = World::new();
-    let server = Server::start(Kind::Postgres);
-    let url = server.url();
-    apply_schema(&url);
-    std::thread::scope(|scope| {
-        let hold = "BEGIN; LOCK TABLE election_leader; SELECT pg_sleep(1000)";
-        let server = &server;
-        scope.spawn(move || {
-            // Ends when it is cancelled below.
-            let held = std::panic::AssertUnwindSafe(|| server.administer("election", hold));
-            let _ = std::panic::catch_unwind(held);
-        });
-        let holders =
-            "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted";
-        eventually("the lock", || (server.administer("election", holders) != "0").then_some(()));
-        for command in LOOKS {
-            let mut look = world.on(&url, command, &["--timeout", "1s"]);
-            gives_up(command, Duration::from_secs(1), || world.output(&mut look), &["127.0.0.1:"]);
-        }
-        server.administer(
-            "postgres",
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' \
-             AND pid <> pg_backend_pid()",
-        );
-    });
-}
-
 /// An `election observe` whose output and messages go to files.
 fn observe(world: &World, url: &str, options: &[&str]) -> Candidate {
     let file = |name: &str| File::create(world.path().join(name)).expect("a file of our own");
@@ -133,15 +104,6 @@ fn an_observer_goes_on_through_outages_and_says_so() {
     observer.send(Signal::INT);
     assert_eq!(observer.exit(), Some(0));
     drop(leader);
-}
-
-#[test]
-fn an_observer_of_nothing_says_what_has_to_be_mended() {
-    let world = World::new();
-    let output = world.output(&mut world.election("observe", &[]));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(125), "{said}");
-    assert!(said.contains("schema --apply"), "{said}");
 }
 
 /// A time in which nobody may read is an outage, and it has an end.

@@ -2,9 +2,9 @@
 
 use super::{
     control::parsed,
-    members::{IDS, Members, refused},
+    members::{IDS, Members},
     process::eventually,
-    world::{Candidate, World},
+    world::Candidate,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -99,18 +99,4 @@ fn a_member_that_was_named_is_waited_for() {
     observer.sees("the leader again", seen, |line| line["epoch"] == job.epoch);
     observer.process.send(Signal::INT);
     assert_eq!(observer.process.exit(), Some(0));
-}
-
-#[test]
-fn nobody_begins_to_observe_what_is_not_there() {
-    let members = Members::new();
-    let words = ["no member of the cluster answers", "n1", "n2", "n3", "election run --cluster"];
-    refused(&members.world.output(&mut all_here(&members)), 125, &words);
-    // The same as `status` says.
-    let world = World::new();
-    for command in ["observe", "status"] {
-        let output =
-            world.output(&mut world.bare(&[command, "--store", "sqlite:no.db", "--name", "n"]));
-        refused(&output, 125, &["the file does not exist", "election schema --apply"]);
-    }
 }

@@ -87,39 +87,6 @@ fn options_behind_the_job_are_told_to_be_the_jobs() {
 }
 
 #[test]
-fn try_runs_only_if_nobody_leads_and_never_waits() {
-    let world = World::new();
-    let mut first = world.candidate("first", &["--ttl", "60s", "--try"], "");
-    let job = world.start_after(0);
-    let began = Instant::now();
-    let mut second = world.candidate("second", &["--ttl", "60s", "--try"], "");
-    assert_eq!(second.exit(), Some(124));
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    second.says("somebody else leads");
-    first.send(Signal::TERM);
-    assert_eq!(first.exit(), Some(0));
-    let mut third = world.candidate("third", &["--ttl", "60s", "--try"], "exit=4");
-    assert_eq!(third.exit(), Some(4));
-    assert_eq!(world.notes("start").len(), 2);
-    assert!(world.start_after(job.epoch).epoch > job.epoch);
-}
-
-/// Of many that try at the same moment exactly one runs, and the others say so.
-#[test]
-fn of_many_who_try_at_once_one_runs() {
-    let world = World::new();
-    let mut all: Vec<_> =
-        (0..6).map(|n| world.candidate(&format!("n{n}"), &["--ttl", "60s", "--try"], "")).collect();
-    world.start_after(0);
-    let leader = world.first("start").elector;
-    for each in all.iter_mut().filter(|each| each.pid() != leader) {
-        assert_eq!(each.exit(), Some(124), "{}", each.messages());
-    }
-    world.assert_exclusive();
-    assert_eq!(world.notes("start").len(), 1);
-}
-
-#[test]
 fn a_resign_request_makes_another_lead() {
     let world = World::new();
     let mut first = world.candidate("first", &LONG, "ignore-term");
@@ -209,15 +176,4 @@ fn who_only_tried_and_lost_what_it_led_waits_for_another_turn() {
     second.exit();
     assert_eq!(world.start_after(next.epoch).elector, first.pid(), "{}", first.messages());
     assert!(first.is_running());
-}
-
-#[test]
-fn who_only_tries_is_not_cut_short_by_a_time_to_wait() {
-    let world = World::new();
-    let config = world.path().join("election.toml");
-    std::fs::write(&config, "wait = \"1ns\"\n").expect("a file of our own");
-    let config = config.to_str().expect("a path in UTF-8");
-    let options = ["--ttl", "60s", "--try", "--config", config];
-    let mut candidate = world.start(world.run(&options, "exit=4"));
-    assert_eq!(candidate.exit(), Some(4), "{}", candidate.messages());
 }

@@ -2,7 +2,6 @@
 
 use super::{control::parsed, process::eventually, server::apply_schema, world::World};
 use election_testing::{Kind, Server};
-use rustix::process::Signal;
 use serde_json::Value;
 use std::process::Command;
 
@@ -71,35 +70,6 @@ fn a_request_that_is_pending_is_shown_and_is_not_made_again() {
     let (code, json) = answered(&world, &mut world.election("resign", &["--json"]));
     let json = object(&json);
     assert_eq!((code, &json["already"], &json["asked"]), (Some(1), &true.into(), &true.into()));
-}
-
-/// The holder was killed after it had been asked: the second to ask must not hear that all is well.
-#[test]
-fn who_has_gone_after_it_was_asked_is_not_asked_again() {
-    let world = World::new();
-    let mut leader = world.candidate("first", &LONG, "ignore-term");
-    world.start_after(0);
-    world.listed(1);
-    assert_eq!(answered(&world, &mut world.election("resign", &[])).0, Some(0));
-    leader.kill();
-    let (code, said) = answered(&world, &mut world.election("resign", &[]));
-    assert_eq!(code, Some(1), "{said}");
-    has(&said, &["was asked to resign already", "or its process has ended", "Others can lead"]);
-}
-
-/// The request is one leader's: the next one was not asked.
-#[test]
-fn the_next_leader_was_not_asked() {
-    let world = World::new();
-    let first = world.candidate("first", &["--ttl", "60s"], "");
-    let epoch = world.start_after(0).epoch;
-    world.listed(1);
-    assert_eq!(answered(&world, &mut world.election("resign", &[])).0, Some(0));
-    world.start_after(epoch);
-    let (_, said) = answered(&world, &mut world.election("status", &[]));
-    assert!(said.contains("first leads") && !said.contains("asked"), "{said}");
-    assert_eq!(answered(&world, &mut world.election("resign", &[])).0, Some(0));
-    first.send(Signal::TERM);
 }
 
 /// Whoever grants what the error names has granted enough.

@@ -142,23 +142,6 @@ fn a_member_with_an_unlisted_key_stays_out_until_it_is_listed() {
     members.world.assert_exclusive();
 }
 
-/// A cluster's file that is torn while a member runs: what it had accepted stays, and so does the rest.
-#[test]
-fn a_torn_cluster_file_is_told_once_and_changes_nothing() {
-    let members = Members::certified();
-    let (all, job, first) = members.led();
-    let member = &all[first];
-    let good = fs::read_to_string(members.file_of(IDS[first])).expect("a file of our own");
-    members.edit(IDS[first], |text| text[..text.len() / 2].to_owned() + "\n[[member]\n");
-    member.says("event=certificates_refused");
-    member.says("the last ones stay in use");
-    let again = within(4 * DOWN_AFTER, || times(member, "event=certificates_refused") > 1);
-    assert!(!again, "{}", member.messages());
-    members.edit(IDS[first], |_| good);
-    member.says("the certificates can be read again");
-    still_runs(&members, &job);
-}
-
 /// A list that is cut short or misspelt lets nobody in who had been taken off it.
 #[test]
 fn a_file_of_other_members_lifts_no_ban() {

@@ -1,16 +1,7 @@
 //! Where options come from, and which of them wins.
 
-use super::{
-    members::{Members, refused},
-    process::eventually,
-    world::World,
-};
-use rustix::process::Signal;
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use super::{members::Members, process::eventually, world::World};
+use std::{fs, path::Path, process::Command};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -209,57 +200,6 @@ fn the_member_to_ask_can_be_in_the_file() {
     assert_eq!(asked(&format!("node = \"n2\"\nsocket = {elsewhere:?}\n")), "n2");
 }
 
-/// A time in which nobody answers is refused wherever it is said, and needs no slow database.
-#[test]
-fn the_time_for_a_look_can_be_in_the_file() {
-    let world = World::new();
-    world.output(&mut world.election("schema", &["--apply"]));
-    let config = file(&world, "timeout = \"0s\"\n");
-    for look in [&["status"][..], &["list"], &["list", "--elections"]] {
-        let mut command = world.election(look[0], &look[1..]);
-        assert!(world.output(&mut command).status.success(), "{look:?}");
-        command.args(["--config", &config]);
-        refused(&world.output(&mut command), 125, &["it is zero; write a longer time"]);
-    }
-}
-
-#[test]
-fn hooks_can_be_in_the_file() {
-    let world = World::new();
-    let note = |kind: &str| format!("on-{kind} = \"echo $ELECTION_EVENT >> {kind}\"\n");
-    let config = file(&world, &["lead", "lose", "change"].map(note).concat());
-    let options = ["--ttl", "60s", "--grace", "2s", "--config", &config];
-    let mut only = world.candidate("only", &options, "");
-    world.start_after(0);
-    let noted = |kind: &str| fs::read_to_string(world.path().join(kind)).unwrap_or_default();
-    // A hook that has not begun before leadership ends is left out.
-    for (kind, line) in [("lead", "lead\n"), ("change", "change\n")] {
-        eventually(kind, || (noted(kind) == line).then_some(()));
-    }
-    only.send(Signal::TERM);
-    assert_eq!(only.exit(), Some(0), "{}", only.messages());
-    for (kind, lines) in [("lead", "lead\n"), ("lose", "lose\n"), ("change", "change\nchange\n")] {
-        assert_eq!(noted(kind), lines, "{kind}");
-    }
-}
-
-#[test]
-fn the_interval_can_be_in_the_file() {
-    let world = World::new();
-    let config = file(&world, "ttl = \"600s\"\ninterval = \"100ms\"\n");
-    let _often = world.candidate("often", &["--config", &config], "");
-    world.start_after(0);
-    eventually("renewals", || (world.row().renewals >= 3).then_some(()));
-}
-
-#[test]
-fn that_no_tables_are_made_can_be_in_the_file() {
-    let world = World::new();
-    let config = file(&world, "no-schema = true\n");
-    let run = world.output(&mut world.run(&["--config", &config], "exit=0"));
-    refused(&run, 125, &["schema --apply"]);
-}
-
 /// Wherever one starts from: else one file would be two databases, and two leaders.
 #[test]
 fn paths_in_the_file_are_those_of_its_directory() {
@@ -296,103 +236,4 @@ fn the_file_may_be_a_pipe() {
     bash.args(["-c", ask, env!("CARGO_BIN_EXE_election"), "sqlite:data/e.db"]);
     let output = world.output(bash.env_remove("ELECTION_STORE").current_dir(world.path()));
     assert_eq!(text(&output.stdout), "n: nobody leads\n", "{output:?}");
-}
-
-#[test]
-fn the_least_epoch_is_taken_from_wherever_it_is_said() {
-    let world = World::new();
-    let job = ["--", "sh", "-c", "echo $ELECTION_EPOCH"];
-    let epoch = |world: &World, process: &mut Command| -> u64 {
-        let output = world.output(process);
-        text(&output.stdout).trim().parse().unwrap_or_else(|_| panic!("{output:?}"))
-    };
-    let mut environment = world.election("run", &job);
-    assert_eq!(
-        epoch(&world, environment.env("ELECTION_MIN_EPOCH", "3000000000000")),
-        3_000_000_000_000
-    );
-    // Lower than what the database knows: terms grow all the same.
-    let lower = [&["--min-epoch", "5"][..], &job].concat();
-    assert_eq!(epoch(&world, &mut world.election("run", &lower)), 3_000_000_000_001);
-}
-
-#[test]
-fn files_that_say_something_else_are_refused_by_name() {
-    let world = World::new();
-    for (line, words) in [
-        ("ttll = \"5s\"", &["ttll", "unknown"][..]),
-        ("on_loss = \"stop\"", &["on_loss", "on-lost"]),
-        ("ttl = \"soon\"", &["ttl", "write it like \"15s\""]),
-        ("ttl = 15", &["ttl", "a time with its unit", "\"15s\""]),
-        ("conflict-exit-code = \"7\"", &["conflict-exit-code", "a whole number"]),
-        ("leave-timeout = \"-2s\"", &["leave-timeout", "negative", "\"15s\""]),
-        ("on-lost = \"panic\"", &["panic", "stop", "restart"]),
-        ("store", &["line 2, column 6: "]),
-        ("name = \"\"", &["--name", "empty"]),
-        ("store-file = \"/dev/null\"", &["both `store` in", "and `store-file` in", "keep one"]),
-    ] {
-        let config = file(&world, &format!("store = \"sqlite:x\"\n{line}\n"));
-        for command in ["run", "status"] {
-            let mut process = world.bare(&[command, "--config", &config]);
-            if !line.starts_with("name") {
-                process.args(["--name", "n"]);
-            }
-            if command == "run" {
-                process.args(["--", "true"]);
-            }
-            let Output { status, stderr, .. } = world.output(&mut process);
-            let stderr = text(&stderr);
-            assert_eq!(status.code(), Some(125), "{line}: {stderr}");
-            let named = stderr.contains("election.toml") || line.starts_with("name");
-            assert!(named, "{line}: {stderr}");
-            for each in words {
-                assert!(stderr.contains(each), "{line}: no {each:?} in {stderr}");
-            }
-        }
-    }
-    let mut missing = world.bare(&["status", "--config", "no/such/file.toml"]);
-    let output = world.output(&mut missing);
-    assert_eq!(output.status.code(), Some(125));
-    assert!(text(&output.stderr).contains("--config no/such/file.toml"), "{output:?}");
-}
-
-#[test]
-fn the_job_is_told_what_it_leads() {
-    let world = World::new();
-    let job = "echo \"$ELECTION_NAME $ELECTION_NODE $ELECTION_EPOCH\"";
-    let arguments = ["--name", "billing", "--node", "me", "--", "sh", "-c", job];
-    let output = world.output(&mut world.election("run", &arguments));
-    let stdout = text(&output.stdout);
-    let mut words = stdout.split_whitespace();
-    assert_eq!((words.next(), words.next()), (Some("billing"), Some("me")), "{output:?}");
-    let epoch: u64 = words.next().and_then(|word| word.parse().ok()).expect("an epoch");
-    let status = world.output(&mut world.election("status", &["--json", "--name", "billing"]));
-    let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
-    assert_eq!(status["epoch"], epoch);
-}
-
-/// At the start, before anything can go wrong on the way.
-#[test]
-fn the_log_says_how_the_connection_is_protected() {
-    let world = World::new();
-    let far = "[::ffff:127.0.0.1]:1/x";
-    let exposed = "somebody in between could read the password";
-    for (url, words) in [
-        (world.url(), ["INFO SQLite at /", "e.db"]),
-        (format!("postgres://{far}"), ["INFO PostgreSQL at [::ffff:7f00:1]:1, TLS verified", ""]),
-        (format!("mariadb://{far}"), ["INFO MySQL at [::ffff:7f00:1]:1, TLS verified", ""]),
-        (format!("postgres://{far}?sslmode=disable"), ["WARN", exposed]),
-        (format!("mysql://{far}?ssl-mode=PREFERRED"), ["WARN", exposed]),
-        ("postgres://127.0.0.1:1/x".to_owned(), ["INFO PostgreSQL at 127.0.0.1:1", "(loopback)"]),
-        (
-            "postgres:///x?host=/no/where".to_owned(),
-            ["INFO PostgreSQL at /no/where, unix socket", ""],
-        ),
-    ] {
-        let mut run = world.bare(&["run", "--try", "--name", "n", "--store", &url, "--", "true"]);
-        let said = text(&world.output(&mut run).stderr);
-        for word in words {
-            assert!(said.contains(word), "{url}: no {word:?} in {said}");
-        }
-    }
 }

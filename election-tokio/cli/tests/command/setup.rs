@@ -232,24 +232,6 @@ fn a_new_key_elsewhere_is_whole_and_what_was_written_is_said() {
     assert!(!told.contains("warning"), "{told}");
 }
 
-/// It would be of no use to the members, and nobody would notice before they restart.
-#[test]
-fn the_authority_of_another_cluster_signs_nothing() {
-    let members = Members::certified();
-    members.init(&["--out", "other"]);
-    let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
-    add.args(["--authority", "other/authority", "--out", "new"]);
-    refused(
-        &members.world.output(&mut add),
-        125,
-        &[
-            "n1/authority.pem does not trust the authority other/authority/authority.pem",
-            "--authority",
-        ],
-    );
-    assert!(!members.world.path().join("new").exists());
-}
-
 #[test]
 fn an_authority_lives_as_long_as_what_it_signs_first() {
     let members = Members::new();

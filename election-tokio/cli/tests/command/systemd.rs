@@ -142,16 +142,6 @@ fn an_elector_without_a_job_tells_at_an_abstract_socket() {
     }
 }
 
-#[test]
-fn an_end_of_ones_own_accord_is_told_too() {
-    let world = World::new();
-    let manager = Manager::of(&world);
-    let mut service = manager.start(&world, world.run(&[], "exit=3"), None);
-    assert_eq!(service.exit(), Some(3));
-    assert!(manager.next().starts_with("READY=1\n"));
-    manager.hears("STOPPING=1");
-}
-
 /// It works as it would later, when its database goes away.
 #[test]
 fn a_database_that_is_down_keeps_nothing_from_being_ready() {

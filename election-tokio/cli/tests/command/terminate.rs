@@ -2,7 +2,7 @@
 
 use super::{
     kill::report,
-    process::{alive, eventually, freeze, gone, within},
+    process::{alive, eventually, freeze, within},
     world::{Candidate, World},
 };
 use rustix::process::Signal;
@@ -92,40 +92,6 @@ fn a_job_that_ends_passes_on_its_code_and_the_lease() {
     }
     assert_eq!(world.notes("start").len(), 4);
     world.assert_exclusive();
-}
-
-#[test]
-fn what_a_job_leaves_behind_ends_before_another_job_starts() {
-    let world = World::new();
-    let mut first = world.candidate("first", &LONG, "parent");
-    let grandchild = world.first("grandchild");
-    let job = world.first("start");
-    super::process::send(job.pid, Signal::TERM); // the job alone; its child knows nothing
-    assert_eq!(first.exit(), Some(0));
-    gone("the grandchild", grandchild.pid);
-}
-
-#[test]
-fn a_job_that_cannot_be_started_gives_126_or_127() {
-    let world = World::new();
-    let plain = world.path().join("plain");
-    fs::write(&plain, "no program").expect("a file of our own");
-    let plain = plain.to_str().expect("a path in UTF-8");
-    let directory = world.path().to_str().expect("a path in UTF-8");
-    for (program, code, words) in [
-        ("no-such-program-anywhere", 127, "No such file"),
-        ("/no/such/directory/program", 127, "No such file"),
-        (plain, 126, "Permission denied"),
-        (directory, 126, "Permission denied"),
-    ] {
-        let mut run = world.election("run", &["--", program]);
-        // A directory in the PATH that this user may not look into would say something else.
-        let output = world.output(run.env("PATH", "/usr/bin:/bin"));
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{program}: {stderr}");
-        assert!(stderr.contains(program) && stderr.contains(words), "{program}: {stderr}");
-        assert!(world.row().live_holder().is_none(), "{program}: the lease was not released");
-    }
 }
 
 #[test]

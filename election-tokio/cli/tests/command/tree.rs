@@ -60,16 +60,6 @@ fn a_job_that_left_the_group_ends_with_a_told_elector() {
 }
 
 #[test]
-fn a_job_that_left_the_group_ends_before_a_resignation() {
-    for (what, wrapper) in WRAPPERS {
-        handed_over(what, wrapper, &LONG, |world, _| {
-            let resign = world.output(&mut world.election("resign", &[]));
-            assert!(resign.status.success(), "{resign:?}");
-        });
-    }
-}
-
-#[test]
 fn a_job_that_left_the_group_ends_with_a_killed_elector() {
     for (what, wrapper) in WRAPPERS {
         handed_over(what, wrapper, &SHORT, |_, first| first.kill());
@@ -225,20 +215,6 @@ fn a_proc_of_another_namespace_is_refused() {
     let output = world.output(&mut unshared(&world, &["--pid", "--fork"], &run));
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("--mount-proc"), "{output:?}");
-}
-
-/// As in a container: process 1 is the elector, and nobody else reaps anything.
-#[test]
-fn process_one_of_a_namespace_runs_jobs_that_fork() {
-    let world = World::new();
-    let run =
-        world.election("run", &["--", "sh", "-c", "(sleep 0.01 & :) ; (sleep 600 &) ; exit 3"]);
-    let began = Instant::now();
-    let mut alone = unshared(&world, &["--pid", "--fork", "--mount-proc"], &run);
-    let output = world.output(&mut alone);
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert!(world.row().live_holder().is_none(), "the lease was not released");
-    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
 }
 
 /// Where this test may make a control group, so may a guard; elsewhere neither.

@@ -6,11 +6,10 @@ use super::{
     three::ANY,
 };
 use crate::{
-    members::{DOWN_AFTER, Members, leads},
+    members::Members,
     process::{eventually, within},
     world::World,
 };
-use rustix::process::Signal;
 use std::{
     fs,
     io::{self, ErrorKind, Read as _, Write as _},
@@ -102,20 +101,6 @@ fn hundreds_of_slow_heads_do_not_block_a_probe() {
     });
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(leader(port)["epoch"], epoch, "it went on leading");
-}
-
-/// A full port closes the oldest for the newest, which may be a probe's.
-#[test]
-fn the_newest_connections_are_the_ones_that_stay() {
-    let world = World::new();
-    let (_serving, port) = world.serve("one", &[]);
-    let began = Instant::now();
-    let all = crowd(port, 2 * KEPT, "GET /leader HTTP/1.1\r\nX-Slow: ");
-    let (old, new) = all.split_at(KEPT);
-    eventually("the end of the old ones", || (kept(old) == 0).then_some(()));
-    let kept = kept(new);
-    assert!(began.elapsed() < SLOW, "not because their time was over: {:?}", began.elapsed());
-    assert_eq!(kept, KEPT);
 }
 
 /// Only those that are open count: a probe that comes again and again pushes nobody out.
@@ -240,27 +225,6 @@ fn what_is_no_http_is_answered_once_and_closed() {
     let answer = say(port, many.as_bytes()).expect("an end");
     assert_eq!(String::from_utf8_lossy(&answer).matches("HTTP/1.1 200 ").count(), 501);
     assert_eq!(leader(port)["epoch"], epoch, "it went on leading");
-}
-
-/// Connections that nobody closes: silent, half said, answered and idle, and never read.
-#[test]
-fn a_full_port_does_not_delay_a_handover() {
-    let members = Members::new();
-    let (mut all, ports, first) = members.all_answering("");
-    let job = members.world.start_after(0);
-    let endless = "GET /metrics HTTP/1.1\r\n\r\n".repeat(200);
-    let crowds = ["", "GET /leader HTT", "GET /leader HTTP/1.1\r\n\r\n", &endless];
-    let _open: Vec<_> =
-        ports.iter().flat_map(|port| crowds.map(|words| crowd(*port, 50, words))).collect();
-    let told = Instant::now();
-    all[first].send(Signal::TERM);
-    let next = members.world.start_after(job.epoch);
-    let took = told.elapsed();
-    assert!(took < DOWN_AFTER, "not before the silence of the leader was noticed: {took:?}");
-    let heir = leads(&all, &next);
-    leader_until("the heir", ports[heir], |said| said["is_leader"] == true);
-    all[first].exit();
-    members.world.assert_exclusive();
 }
 
 /// Asks as fast as four connections can, until told to stop; counts the answers.

@@ -1,8 +1,8 @@
 //! Which address the HTTP port gets, and what is refused.
 
-use super::client::{get, leader_until, port, try_ask};
+use super::client::{leader_until, try_ask};
 use crate::world::World;
-use std::{fs, net::TcpListener, process::Command};
+use std::{net::TcpListener, process::Command};
 
 #[track_caller]
 fn refused(world: &World, command: &mut Command, words: &[&str]) {
@@ -50,36 +50,6 @@ fn an_address_that_cannot_be_is_refused_before_the_election() {
     );
     refused(&world, &mut world.election("serve", &["true"]), &["true"]);
     refused(&world, &mut world.election("run", &[]), &["there is no job", "`election serve`"]);
-}
-
-#[test]
-fn the_address_is_taken_from_wherever_it_is_said() {
-    let world = World::new();
-    let config = world.path().join("election.toml");
-    fs::write(&config, "http = \"127.0.0.3:0\"\n").expect("a file of our own");
-    let config = config.to_str().expect("a path in UTF-8");
-    let starts = |mut command: Command, host: &str| {
-        command.args(["--node", host]);
-        let candidate = world.start(command);
-        let port = port(&candidate);
-        assert_eq!(port.ip().to_string(), host);
-        assert_eq!(get(port, "/livez").status, 200);
-    };
-    let with = |variables: &[(&str, &str)], more: &[&str]| {
-        let mut command = world.election("serve", &[&["--config", config], more].concat());
-        command.envs(variables.iter().copied());
-        command
-    };
-    let variable = [("ELECTION_HTTP", "127.0.0.2:0")];
-    starts(with(&[], &[]), "127.0.0.3");
-    starts(with(&variable, &[]), "127.0.0.2");
-    starts(with(&variable, &["--http", "127.0.0.1:0"]), "127.0.0.1");
-    let everywhere = "http = \"0.0.0.0:0\"\n";
-    fs::write(config, everywhere).expect("a file of our own");
-    starts(with(&[("ELECTION_HTTP_EXPOSED", "true")], &[]), "0.0.0.0");
-    starts(with(&[], &["--http-exposed"]), "0.0.0.0");
-    fs::write(config, everywhere.to_owned() + "http-exposed = true\n").expect("a file of our own");
-    starts(with(&[], &[]), "0.0.0.0");
 }
 
 /// The port that Kubernetes' leader-elector had, on this machine alone. Where something else has

@@ -3,7 +3,7 @@
 use super::client::{get, leader, leader_until, port, until};
 use crate::{
     members::{DOWN_AFTER, IDS, Members, NAME, leads},
-    process::{alive, eventually, freeze, gone, thaw},
+    process::eventually,
     world::Candidate,
 };
 use rustix::process::Signal;
@@ -102,42 +102,6 @@ fn a_member_alone_is_alive_and_not_ready() {
     killed.into_iter().for_each(Candidate::kill);
     leader_until("the end of its leadership", left, |said| said["is_leader"] == false);
     answers(left, 503);
-}
-
-/// A leader that stands still was believed no longer than its majority believed, and says no when it
-/// goes on.
-#[test]
-fn no_two_members_say_at_once_that_they_lead() {
-    let members = Members::new();
-    let (all, ports, first) = members.all_answering("");
-    let job = members.world.start_after(0);
-    freeze(all[first].pid());
-    let one = ports[(first + 1) % 3];
-    let next = leader_until("another leader", one, |it| it["epoch"].as_u64() > Some(job.epoch));
-    gone("the job of the stopped leader", job.pid);
-    thaw(all[first].pid());
-    let said = leader(ports[first]);
-    assert_eq!(said["is_leader"], false, "{said}");
-    leader_until("whom it follows", ports[first], |said| said["name"] == next["name"]);
-    members.world.assert_exclusive();
-}
-
-/// The job is told after the answer has turned to no.
-#[test]
-fn a_leader_whose_job_has_to_stop_is_none_any_more() {
-    let members = Members::new();
-    let (all, ports, first) = members.all_answering("slow=100");
-    let job = members.world.start_after(0);
-    assert!(members.ask("resign", IDS[first], &[]).status.success());
-    members.world.first("term");
-    let said = leader(ports[first]);
-    assert_eq!(said["is_leader"], false, "{said}");
-    assert_ne!(said["name"], IDS[first], "{said}");
-    let next = members.world.start_after(job.epoch);
-    assert!(!alive(job.pid));
-    let heir = ports[leads(&all, &next)];
-    leader_until("another leader", heir, |said| said["is_leader"] == true);
-    members.world.assert_exclusive();
 }
 
 /// A witness has no job and is never elected; it knows who leads all the same.
