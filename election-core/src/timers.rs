@@ -8,7 +8,7 @@ macro_rules! timers {
     ($column:ident: $Column:ident; $($(#[$when:meta])* $timer:ident: $value:ident,)*) => {
         /// A deadline.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Timer {
+        pub(crate) enum Timer {
             $($(#[$when])* $timer,)*
         }
 
@@ -16,11 +16,11 @@ macro_rules! timers {
             /// Calls `act` for each timer, in order. (Each call knows its timer at compile time, so
             /// that only the code for that timer remains.)
             #[inline(always)]
-            pub(super) fn each(mut act: impl FnMut(Self)) {
+            pub(crate) fn each(mut act: impl FnMut(Self)) {
                 $(act(Self::$timer);)*
             }
 
-            pub(super) const fn $column(self) -> $Column {
+            pub(crate) const fn $column(self) -> $Column {
                 match self {
                     $(Self::$timer => $Column::$value,)*
                 }
@@ -29,7 +29,7 @@ macro_rules! timers {
 
         /// When each timer is due.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-        pub(super) struct Timers([$crate::Timestamp; [$(Timer::$timer),*].len()]);
+        pub(crate) struct Timers([$crate::Timestamp; [$(Timer::$timer),*].len()]);
 
         impl Timers {
             /// All timers are stopped.
@@ -39,29 +39,29 @@ macro_rules! timers {
 
             /// When a timer is due; [`Timestamp::MAX`]($crate::Timestamp::MAX) if it is stopped.
             #[inline]
-            pub(super) const fn at(&self, timer: Timer) -> $crate::Timestamp {
+            pub(crate) const fn at(&self, timer: Timer) -> $crate::Timestamp {
                 self.0[timer as usize]
             }
 
             #[inline]
-            pub(super) const fn set(&mut self, timer: Timer, at: $crate::Timestamp) {
+            pub(crate) const fn set(&mut self, timer: Timer, at: $crate::Timestamp) {
                 self.0[timer as usize] = at;
             }
 
             #[inline]
-            pub(super) const fn stop(&mut self, timer: Timer) {
+            pub(crate) const fn stop(&mut self, timer: Timer) {
                 self.set(timer, $crate::Timestamp::MAX);
             }
 
             /// Whether a timer is due or overdue.
             #[inline]
-            pub(super) fn has_passed(&self, timer: Timer, now: $crate::Timestamp) -> bool {
+            pub(crate) fn has_passed(&self, timer: Timer, now: $crate::Timestamp) -> bool {
                 self.at(timer) <= now
             }
 
             /// The instants of all timers.
             #[cfg(feature = "model-checking")]
-            pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut $crate::Timestamp> {
+            pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut $crate::Timestamp> {
                 self.0.iter_mut()
             }
         }

@@ -1,11 +1,13 @@
 //! The state that a node must not forget.
 
-use super::{
-    maintenance::{Maintenance, Remainder},
-    members::Fingerprint,
-    position::Position,
+use crate::{
+    Epoch, Incarnation, NodeId,
+    quorum::{
+        maintenance::{Maintenance, Remainder},
+        members::Fingerprint,
+        position::Position,
+    },
 };
-use crate::{Epoch, Incarnation, NodeId};
 
 /// The durable state of a voter: one record, always replaced as a whole.
 ///

@@ -12,20 +12,25 @@
 //! machine still adds a span keeps its distance, up to the longest such span. A value that is never
 //! read again is forgotten. Each field below says which of the three it is.
 
-use super::{
-    alerts::{Alerts, Published},
-    boot::{Boot, Listening},
-    leadership::Leadership,
-    machine::Quorum,
-    members::Peer,
-    message::{Availability, Role, Stamp},
-    peers::{View, bit},
-    position::Position,
-    succession::FOR_NOMINEE,
-    timers::Timer,
-    trust::Trust,
+use crate::{
+    Epoch, Random, Timestamp,
+    quorum::{
+        machine::Quorum,
+        members::Peer,
+        message::{Availability, Role, Stamp},
+        position::Position,
+        state::{
+            alerts::{Alerts, Published},
+            boot::{Boot, Listening},
+            leadership::Leadership,
+            peers::{View, bit},
+            succession::FOR_NOMINEE,
+            timers::Timer,
+            trust::Trust,
+        },
+    },
+    time::nanos,
 };
-use crate::{Epoch, Random, Timestamp, time::nanos};
 use core::time::Duration;
 
 /// What the surroundings of a machine contain. The machine may forget the rest.

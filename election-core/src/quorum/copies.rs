@@ -1,6 +1,8 @@
 //! How many nodes have what a primary is about to acknowledge.
 
-use super::{machine::Quorum, message::Availability, peers::View, position::Position};
+use crate::quorum::{
+    machine::Quorum, message::Availability, position::Position, state::peers::View,
+};
 
 /// How many nodes have the data up to a position; see [`Quorum::copies`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

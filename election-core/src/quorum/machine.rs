@@ -1,32 +1,34 @@
-//! The state machine: its state, what ends by itself, and which part takes which input.
+//! The state machine: the parts of its state, and what it says about itself.
 
-use super::{
-    alerts::{Alerts, Published},
-    boot::Boot,
-    ceiling::{self, Ceiling},
-    config::Config,
-    data::Data,
-    fail_back::FailBack,
-    leadership::{Candidacy, Lead, Leadership},
-    legacy::Asked,
-    members::{Fingerprint, Peer},
-    message::{Action, Event, Role},
-    outbox::Outbox,
-    peers::Peers,
-    position::Position,
-    readiness::Readiness,
-    routine::Routine,
-    stamps::Stamps,
-    succession::Succession,
-    support::{Following, Support},
-    timers::{Timer, Timers},
-    trust::Trust,
-    upkeep::Upkeep,
-    voter::{Eligibility, Restored, Voter},
-};
 use crate::{
-    Alert, Change, Epoch, Incarnation, Input, Label, Loss, Protocol, Random, Step, Tenure, Term,
-    Timestamp, random::hashed,
+    Alert, Epoch, Incarnation, Label, NodeId, Random, Tenure, Term, Timestamp,
+    quorum::{
+        config::Config,
+        members::{Fingerprint, Peer},
+        message::Role,
+        position::Position,
+        state::{
+            alerts::{Alerts, Published},
+            asked::Asked,
+            boot::Boot,
+            ceiling::{self, Ceiling},
+            data::Data,
+            fail_back::FailBack,
+            leadership::{Candidacy, Lead, Leadership},
+            outbox::Outbox,
+            peers::Peers,
+            readiness::Readiness,
+            routine::Routine,
+            stamps::Stamps,
+            succession::Succession,
+            support::{Following, Support},
+            timers::{Timer, Timers},
+            trust::Trust,
+            upkeep::Upkeep,
+            voter::{Eligibility, Restored, Voter},
+        },
+    },
+    random::hashed,
 };
 
 /// One node of a quorum election. See the [module](super) for the protocol.
@@ -63,52 +65,52 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quorum {
-    pub(super) config: Config,
-    pub(super) me: Peer,
-    pub(super) majority: usize,
-    pub(super) fingerprint: Fingerprint,
-    pub(super) random: Random,
+    pub(crate) config: Config,
+    pub(crate) me: Peer,
+    pub(crate) majority: usize,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) random: Random,
     /// The latest time seen.
-    pub(super) now: Timestamp,
-    pub(super) started: bool,
+    pub(crate) now: Timestamp,
+    pub(crate) started: bool,
     /// No deadline passes before this instant.
-    pub(super) wake_at: Timestamp,
-    pub(super) routine: Routine,
-    pub(super) stamps: Stamps,
-    pub(super) timers: Timers,
-    pub(super) peers: Peers,
-    pub(super) voter: Voter,
+    pub(crate) wake_at: Timestamp,
+    pub(crate) routine: Routine,
+    pub(crate) stamps: Stamps,
+    pub(crate) timers: Timers,
+    pub(crate) peers: Peers,
+    pub(crate) voter: Voter,
     /// How far frames may lead its epochs, and the numbers of its records.
-    pub(super) ceiling: Ceiling,
-    pub(super) last_record: Ceiling,
-    pub(super) boot: Boot,
-    pub(super) support: Option<Support>,
-    pub(super) following: Option<Following>,
-    pub(super) candidacy: Option<Candidacy>,
+    pub(crate) ceiling: Ceiling,
+    pub(crate) last_record: Ceiling,
+    pub(crate) boot: Boot,
+    pub(crate) support: Option<Support>,
+    pub(crate) following: Option<Following>,
+    pub(crate) candidacy: Option<Candidacy>,
     /// An offer that was refused, to be judged again.
-    pub(super) asked: Option<Asked>,
+    pub(crate) asked: Option<Asked>,
     /// How often in a row a primary that this node does not hear has deposed it.
-    pub(super) unseen: u32,
+    pub(crate) unseen: u32,
     /// Its trust ran out, and it has seen no primary since.
-    pub(super) forsaken: bool,
-    pub(super) leadership: Leadership,
-    pub(super) trust: Trust,
-    pub(super) data: Data,
-    pub(super) healthy: bool,
-    pub(super) withdrawn: bool,
+    pub(crate) forsaken: bool,
+    pub(crate) leadership: Leadership,
+    pub(crate) trust: Trust,
+    pub(crate) data: Data,
+    pub(crate) healthy: bool,
+    pub(crate) withdrawn: bool,
     /// The highest epoch heard of.
-    pub(super) seen: Epoch,
+    pub(crate) seen: Epoch,
     /// A leadership that is over, whose work has not been reported stopped.
-    pub(super) unstopped: Option<Epoch>,
+    pub(crate) unstopped: Option<Epoch>,
     /// Since when only its rank keeps this node from campaigning.
-    pub(super) eligible_since: Option<Timestamp>,
-    pub(super) succession: Succession,
-    pub(super) fail_back: FailBack,
-    pub(super) upkeep: Upkeep,
-    pub(super) outbox: Outbox,
-    pub(super) readiness: Readiness,
-    pub(super) published: Published,
-    pub(super) alerts: Alerts,
+    pub(crate) eligible_since: Option<Timestamp>,
+    pub(crate) succession: Succession,
+    pub(crate) fail_back: FailBack,
+    pub(crate) upkeep: Upkeep,
+    pub(crate) outbox: Outbox,
+    pub(crate) readiness: Readiness,
+    pub(crate) published: Published,
+    pub(crate) alerts: Alerts,
 }
 
 impl Quorum {
@@ -120,7 +122,7 @@ impl Quorum {
     ///
     /// `position` is how far the node's data have come. `None` says that the application does not
     /// know yet, for instance because it still reads its log. The node then neither votes nor
-    /// campaigns until [`Event::Position`] says it, and tells the others so. Do not guess: a node
+    /// campaigns until [`Event::Position`](super::Event::Position) says it, and tells the others so. Do not guess: a node
     /// that passes a position before its data's could elect older data, and acknowledged writes
     /// would be lost. An application without data passes `Some(Position::default())`. A witness has
     /// no data, and its `position` means nothing.
@@ -252,7 +254,12 @@ impl Quorum {
         drained.or(self.unstopped)
     }
 
-    pub(super) fn tenure_of(&self, lead: &Lead) -> Option<Tenure> {
+    pub(crate) fn believed(&self, now: Timestamp) -> Option<&Lead> {
+        let now = now.max(self.now);
+        self.leadership.lead().filter(|_| now < self.timers.at(Timer::Belief))
+    }
+
+    pub(crate) fn tenure_of(&self, lead: &Lead) -> Option<Tenure> {
         Some(Tenure {
             term: self.term(lead.token, self.me)?,
             since: lead.since,
@@ -261,172 +268,28 @@ impl Quorum {
         })
     }
 
-    fn believed(&self, now: Timestamp) -> Option<&Lead> {
-        let now = now.max(self.now);
-        self.leadership.lead().filter(|_| now < self.timers.at(Timer::Belief))
+    pub(crate) fn name(&self, peer: Peer) -> Option<NodeId> {
+        self.config.members().id(peer).cloned()
     }
 
-    /// Ends everything whose time is over, before the step looks at its input: a frame that came
-    /// too late must not revive what has ended.
-    pub(super) fn expire(&mut self) -> Option<Change> {
-        if !self.started {
-            self.start();
-        }
-        let mut change = None;
-        Timer::each(|timer| {
-            if self.timers.has_passed(timer, self.now) {
-                self.passed(timer, &mut change);
-            }
-        });
-        change
+    pub(crate) fn term(&self, epoch: Epoch, leader: Peer) -> Option<Term> {
+        Some(Term { epoch, leader: self.name(leader)? })
     }
 
-    #[inline(always)]
-    fn passed(&mut self, timer: Timer, change: &mut Option<Change>) {
-        match timer {
-            Timer::Belief => *change = self.end_belief(Loss::Expired, None, None),
-            Timer::Drain => self.step_down(),
-            Timer::Support => self.lose_support(),
-            Timer::Primary => self.forget_primary(),
-            Timer::Candidacy => self.end_candidacy(),
-            Timer::Errand => {
-                let news = self.run_errands();
-                if news.is_some() {
-                    *change = news;
-                }
-            }
-            Timer::Asked => {
-                self.asked = None;
-                self.timers.stop(Timer::Asked);
-            }
-            // `settle` looks at these timers,
-            Timer::Boot | Timer::Patience => {}
-            Timer::Backoff | Timer::StayOut | Timer::Campaign => {}
-            // and `act` at these.
-            Timer::Save | Timer::Offer | Timer::Heartbeat => {}
-            Timer::Silence | Timer::Announce => {}
-        }
+    /// Whether this node leads, drains, or supports another.
+    pub(crate) fn is_bound(&self) -> bool {
+        !self.leadership.is_none() || self.support.is_some()
     }
 
-    fn start(&mut self) {
-        self.started = true;
-        self.timers.set(Timer::Boot, self.now.after(self.config.timing.boot));
-        self.timers.set(Timer::Heartbeat, self.now);
-        self.be_patient();
-        self.plan_the_end();
+    /// Whether this node looks for a primary, or wants to be one.
+    #[inline]
+    pub(crate) fn is_seeking(&self) -> bool {
+        self.leadership.is_none() && self.support.is_none()
     }
 
-    /// There is no live primary from now on. Gives an election its time.
-    pub(super) fn be_patient(&mut self) {
-        let since = if self.boot.is_over() { self.now } else { self.timers.at(Timer::Boot) };
-        let patience = self.config.timing.election_timeout;
-        self.timers.set(Timer::Patience, self.now.max(since).after(patience));
-    }
-
-    /// This node supports nobody any more. It tells the others at once that it is free.
-    pub(super) fn lose_support(&mut self) {
-        self.support = None;
-        self.timers.stop(Timer::Support);
-        self.be_patient();
-        if self.leadership.is_none() {
-            self.timers.set(Timer::Heartbeat, self.now);
-        }
-    }
-
-    /// This node follows nobody any more.
-    pub(super) fn forget_primary(&mut self) {
-        self.following = None;
-        self.timers.stop(Timer::Primary);
-    }
-
-    pub(super) fn handle(&mut self, input: &Input<Event>) -> Option<Change> {
-        match input {
-            Input::Tick => None,
-            Input::Event(Event::Received { from, connection, message }) => {
-                self.received(*from, *connection, message)
-            }
-            Input::Event(Event::Disconnected { from, connection }) => {
-                if let Some(view) = self.peers.get_mut(*from) {
-                    view.disconnected(*connection);
-                }
-                None
-            }
-            Input::Event(Event::Saved(epoch)) => self.saved(*epoch),
-            Input::Event(Event::SaveFailed(epoch)) => {
-                let again = self.now.after(self.config.timing.hb_interval);
-                if self.voter.save_failed(*epoch) {
-                    self.timers.set(Timer::Save, again);
-                    self.alerts.save_failed(*epoch);
-                }
-                None
-            }
-            Input::Event(Event::Position(position)) => {
-                self.moved(*position);
-                None
-            }
-            Input::Event(Event::Health(healthy)) => self.health(*healthy),
-            Input::Event(Event::HandOver(to)) => self.hand_over(*to),
-            Input::Event(Event::Pause(lasts)) => {
-                self.pause(*lasts);
-                None
-            }
-            Input::Event(Event::Resume) => {
-                self.resume();
-                None
-            }
-            Input::Event(Event::WallClock(time)) => {
-                self.wall_clock_reads(*time);
-                None
-            }
-            Input::Resign => self.resign(),
-            Input::Stopped(epoch) => {
-                self.stopped(*epoch);
-                None
-            }
-            Input::Withdraw => self.withdraw(),
-        }
-    }
-
-    fn moved(&mut self, position: Position) {
-        // A primary that steps down in this node's favour waits for this.
-        if position != self.data.position() && self.succession.names(self.me) {
-            self.timers.set(Timer::Heartbeat, self.now);
-        }
-        self.data.report(position);
-    }
-}
-
-impl Protocol for Quorum {
-    type Event = Event;
-    type Action = Action;
-
-    #[inline(always)] // a tick or frame is not moved, and its kind is known where it comes from
-    fn step(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
-        let step = match &input {
-            Input::Tick => self.tick(now),
-            Input::Event(Event::Received { from, connection, message }) => {
-                self.hear(now, *from, *connection, message)
-            }
-            other => {
-                let due = self.advance(now);
-                return self.step_on(due, |node| node.handle(other));
-            }
-        };
-        step.unwrap_or_else(|| self.nothing())
-    }
-
-    fn tenure(&self, now: Timestamp) -> Option<Tenure> {
-        self.believed(now).and_then(|lead| self.tenure_of(lead))
-    }
-
-    fn is_leader(&self, now: Timestamp) -> bool {
-        self.believed(now).is_some()
-    }
-
-    fn is_finished(&self) -> bool {
-        self.withdrawn
-            && self.leadership.is_none()
-            && self.unstopped.is_none()
-            && !self.outbox.farewell
+    /// Whether this node still holds its ended leadership, but must neither keep the others out any
+    /// longer nor let them in yet.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.timers.has_passed(Timer::Silence, self.now)
     }
 }

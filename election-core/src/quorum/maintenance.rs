@@ -1,6 +1,6 @@
 //! The record that says whether automatic failover is paused.
 
-use super::members::Peer;
+use crate::quorum::members::Peer;
 use core::{fmt, time::Duration};
 
 #[cfg(doc)]

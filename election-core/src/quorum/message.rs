@@ -1,12 +1,14 @@
 //! The frames between the nodes of a quorum, and the events and actions of a node.
 
-use super::{
-    ballot::Ballot,
-    maintenance::{Held, Maintenance, UnixMillis},
-    members::{Fingerprint, Peer, PeerSet},
-    position::Position,
+use crate::{
+    Epoch, Incarnation, Label, Timestamp,
+    quorum::{
+        ballot::Ballot,
+        maintenance::{Held, Maintenance, UnixMillis},
+        members::{Fingerprint, Peer, PeerSet},
+        position::Position,
+    },
 };
-use crate::{Epoch, Incarnation, Label, Timestamp};
 use core::time::Duration;
 
 #[cfg(doc)]

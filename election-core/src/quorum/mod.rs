@@ -184,55 +184,31 @@
 //! lists the differences. Each repair is named where it stands and tested under the schedule that
 //! needs it.
 
-mod actions;
-mod alerts;
 mod ballot;
-mod boot;
 #[cfg(feature = "model-checking")]
 mod canonical;
-mod ceiling;
 mod config;
 mod copies;
-mod data;
-mod elect;
-mod fail_back;
-mod lead;
-mod leadership;
+mod hindrance;
 mod legacy;
-mod lint;
 mod machine;
 mod maintenance;
 mod members;
 mod message;
-mod outbox;
-mod peers;
 mod position;
-mod proposals;
-mod publish;
-mod readiness;
-mod receive;
 pub mod record;
-mod routine;
-mod stamps;
-mod standing;
+mod rules;
+mod state;
 mod status;
 mod step;
-mod succession;
-mod support;
-mod timers;
-mod timing;
-mod trust;
-mod upkeep;
-mod vote;
-mod voter;
 pub mod wire;
 
 pub use ballot::Ballot;
 #[cfg(feature = "model-checking")]
 pub use canonical::Surroundings;
-pub use config::{Config, ConfigBuilder};
+pub use config::{Config, ConfigBuilder, ConfigError, Warning};
 pub use copies::Copies;
-pub use lint::{ConfigError, Warning};
+pub use hindrance::{Hindrance, Refusal};
 pub use machine::Quorum;
 pub use maintenance::{Held, Maintenance, Remainder, UnixMillis};
 pub use members::{Fingerprint, Members, Peer, PeerSet};
@@ -241,10 +217,8 @@ pub use message::{
     Role, Stamp,
 };
 pub use position::Position;
-pub use standing::{Hindrance, Refusal};
-pub use status::{Heard, PeerStatus, Status};
-pub use upkeep::MaintenanceStatus;
-pub use voter::Restored;
+pub use state::voter::Restored;
+pub use status::{Heard, MaintenanceStatus, PeerStatus, Status};
 
 #[cfg(doc)]
 use crate::{Alert, Input};

@@ -68,14 +68,18 @@
 //! *Alone*: two processes with one record could each vote. Hold an exclusive lock on a file beside
 //! the record (not on the record, which `rename` replaces) as long as the process lives.
 
-use super::{
-    ballot::Ballot,
-    maintenance::{Maintenance, Remainder, UnixMillis},
-    members::{Fingerprint, Peer},
-    position::Position,
+use crate::{
+    Epoch, Incarnation, NodeId,
+    quorum::{
+        ballot::Ballot,
+        maintenance::{Maintenance, Remainder, UnixMillis},
+        members::{Fingerprint, Peer},
+        position::Position,
+    },
+    time::whole_millis,
 };
-use crate::{Epoch, Incarnation, NodeId, time::whole_millis};
 use core::{fmt, time::Duration};
+
 use thiserror::Error;
 use uuid::Uuid;
 

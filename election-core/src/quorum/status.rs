@@ -2,18 +2,24 @@
 //!
 //! Everything is read from the state when somebody asks. No step pays for it.
 
-use super::{
-    machine::Quorum,
-    members::{Peer, PeerSet},
-    message::{Availability, Connection, Role},
-    peers::{Mask, View, bit},
-    position::Position,
-    standing::{Hindrance, Refusal},
-    timers::Timer,
-    voter::Eligibility,
-    wire::Dialect,
+use crate::{
+    Epoch, Incarnation, Protocol, Tenure, Timestamp,
+    quorum::{
+        hindrance::{Hindrance, Refusal},
+        machine::Quorum,
+        maintenance::Maintenance,
+        members::{Peer, PeerSet},
+        message::{Availability, Connection, Role},
+        position::Position,
+        rules::survey::Survey,
+        state::{
+            peers::{Mask, View, bit},
+            timers::Timer,
+            voter::Eligibility,
+        },
+        wire::Dialect,
+    },
 };
-use crate::{Epoch, Incarnation, Protocol, Tenure, Timestamp};
 
 /// What a node knows of itself; see [`Quorum::status`]. Instants are those of its own clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +59,23 @@ pub struct Status {
     /// Why it is not ready. `None` if it could vote now, were it free, and hears a majority that hears
     /// it and has the same list. Whoever restarts members one by one waits for that.
     pub unready: Option<Hindrance>,
+}
+
+/// What a node knows of the maintenance of its cluster; see [`Quorum::maintenance`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MaintenanceStatus {
+    /// The agreed record.
+    pub record: Maintenance,
+    /// Whether automatic failover is paused: the record says so, and its time is not over.
+    pub is_paused: bool,
+    /// How many members are known to have recorded it, this node included. Once they are a majority,
+    /// it holds whatever fails.
+    pub recorded: usize,
+    /// When the pause ends by itself; `None` if it has not been told to.
+    pub ends: Option<Timestamp>,
+    /// A newer record that is not agreed yet.
+    pub proposed: Option<Maintenance>,
 }
 
 /// What a node knows of another member; see [`Quorum::peer_status`].
@@ -156,6 +179,42 @@ impl Quorum {
         let heard = self.peers.fresh(self.now).filter(|(_, view)| is_mutual(view)).count();
         let others = self.config.members().count() - 1;
         (1 + heard < self.majority).then_some(Hindrance::Apart { heard, others })
+    }
+
+    /// Why this node does not ask for votes now.
+    pub(super) fn hindrance(&self) -> Option<Hindrance> {
+        if let (true, Some(own)) = (self.leadership.is_none(), &self.candidacy) {
+            return Some(Hindrance::Campaigns(own.epoch));
+        }
+        if let Some(hindrance) = self.barred() {
+            return Some(hindrance);
+        }
+        let Survey { willing, electable, ahead } = self.survey();
+        if electable {
+            let until = self.timers.at(Timer::Campaign);
+            return (self.now < until && until != Timestamp::MAX)
+                .then_some(Hindrance::LetsOthersFirst { until });
+        }
+        Some(match ahead {
+            Some(peer) => Hindrance::NewerData(peer),
+            None => Hindrance::TooFewVotes { willing, needed: self.majority },
+        })
+    }
+
+    /// The maintenance of the cluster; `None` if nobody has ever paused automatic failover, as far
+    /// as this node knows.
+    #[must_use]
+    pub fn maintenance(&self) -> Option<MaintenanceStatus> {
+        let known = self.upkeep.records()?;
+        let newest = known.agreed.held(true);
+        let others = self.peers.0.iter().filter(|view| view.holds == newest).count();
+        Some(MaintenanceStatus {
+            record: known.agreed,
+            is_paused: known.is_paused(),
+            recorded: usize::from(known.recorded == newest) + others,
+            ends: known.ends.filter(|_| known.agreed.paused),
+            proposed: known.proposed,
+        })
     }
 
     fn odd(&self, now: Timestamp) -> Mask {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! = Why the mutants below change nothing that matters.
-//! quorum/elect.rs rank: 0 => 1
+//! quorum/rules/survey.rs rank: 0 => 1
 //! ```
 
 use std::collections::BTreeMap;

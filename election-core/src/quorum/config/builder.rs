@@ -4,9 +4,9 @@ use super::Config;
 use crate::{
     Drift, Epoch, Label, Namespace, NodeId,
     quorum::{
-        lint::ConfigError,
+        config::lint::ConfigError,
+        config::timing::{Timing, outlasting, trusted},
         members::{Members, Peer},
-        timing::{self, Timing},
     },
     time::nanos,
 };
@@ -298,9 +298,9 @@ impl ConfigBuilder {
             election_timeout,
             stagger: nanos(self.stagger.unwrap_or(down_after * 3 / 100)),
             margin,
-            window: timing::trusted(nanos(down_after), drift, margin),
-            boot: timing::outlasting(nanos(down_after), drift),
-            election: timing::outlasting(election_timeout, drift),
+            window: trusted(nanos(down_after), drift, margin),
+            boot: outlasting(nanos(down_after), drift),
+            election: outlasting(election_timeout, drift),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::limits::Dialect;
 use crate::{
     Timestamp,
-    quorum::{message::Connection, peers::MISSED},
+    quorum::{message::Connection, state::peers::MISSED},
     time::nanos,
 };
 use core::time::Duration;

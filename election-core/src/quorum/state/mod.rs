@@ -1,0 +1,20 @@
+//! The state, part by part. Each file owns its part: nobody else writes its fields.
+
+pub(crate) mod alerts;
+pub(crate) mod asked;
+pub(crate) mod boot;
+pub(crate) mod ceiling;
+pub(crate) mod data;
+pub(crate) mod fail_back;
+pub(crate) mod leadership;
+pub(crate) mod outbox;
+pub(crate) mod peers;
+pub(crate) mod readiness;
+pub(crate) mod routine;
+pub(crate) mod stamps;
+pub(crate) mod succession;
+pub(crate) mod support;
+pub(crate) mod timers;
+pub(crate) mod trust;
+pub(crate) mod upkeep;
+pub(crate) mod voter;

@@ -1,0 +1,225 @@
+//! What to do next, and when: the one place that looks at every deadline.
+
+use crate::{
+    Timestamp,
+    quorum::{
+        machine::Quorum,
+        members::{Peer, PeerSet},
+        message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role},
+        position::Position,
+        state::{
+            leadership::{Drain, Lead, Leadership},
+            peers::{View, bit, members_of},
+            support::Support,
+            timers::Timer,
+        },
+    },
+};
+
+impl Quorum {
+    /// Performs the most urgent action that is due. A vote goes before heartbeats, and a frame to
+    /// all members before a frame to one.
+    pub(crate) fn act(&mut self) -> Option<Action> {
+        let now = self.now;
+        if self.voter.wants_saving(|| self.timers.has_passed(Timer::Save, now)) {
+            self.timers.stop(Timer::Save);
+            let floor = self.boot.floor().max(self.data.save());
+            let (members, incarnation) = (self.config.members(), self.stamps.incarnation);
+            let maintenance = self.upkeep.save(now);
+            return Some(Action::Save(self.voter.save(members, incarnation, floor, maintenance)));
+        }
+        // A vote that was due may have been overtaken, in the step that made it durable, by a promise
+        // that is not durable yet; it would be sent under that promise's epoch.
+        let durable = self.voter.is_durable();
+        if let Some(candidate) = self.outbox.take_accept().filter(|_| durable) {
+            let (epoch, stamp) = (self.voter.promised, Some(self.stamps.next(self.now)));
+            let to = Audience::One(candidate);
+            return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
+        }
+        if self.is_silent() {
+            return None;
+        }
+        if let Some(announcement) = self.announce_to_all() {
+            return Some(announcement);
+        }
+        if let Some(offer) = self.offer() {
+            return Some(offer);
+        }
+        if self.timers.has_passed(Timer::Heartbeat, now) {
+            if let Some(heartbeat) = self.heartbeat_to_all() {
+                return Some(heartbeat);
+            }
+        }
+        if let Some(refused) = self.outbox.take_answer() {
+            return Some(self.heartbeat(Audience::One(refused)));
+        }
+        self.announce_to_one().or_else(|| self.send_maintenance())
+    }
+
+    /// When this node next has to act, or something ends, by itself.
+    pub(crate) fn plan(&self) -> Timestamp {
+        if self.owes_action() || self.owes_change() || self.readiness.is_just_told() {
+            return self.now;
+        }
+        self.timers.next(self.now, !self.is_silent(), self.is_seeking())
+    }
+
+    fn owes_action(&self) -> bool {
+        if self.outbox.owes_accept() {
+            return true;
+        }
+        let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
+        let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
+        let answers = self.outbox.owes_answers() || self.upkeep.owes();
+        !self.is_silent() && (answers || announces || offers)
+    }
+
+    fn offer(&mut self) -> Option<Action> {
+        let now = self.now;
+        let others = self.boot.others();
+        let candidacy = self.candidacy.as_mut()?;
+        if candidacy.open && self.timers.has_passed(Timer::Offer, now) {
+            let timing = &self.config.timing;
+            if candidacy.offered.is_none() {
+                candidacy.offered = Some(now);
+                self.timers.set(Timer::Candidacy, now.after(timing.election_timeout));
+            }
+            self.timers.set(Timer::Offer, now.after(timing.hb_interval));
+            candidacy.offer_to = others;
+        }
+        let (epoch, pending) = (candidacy.epoch, candidacy.offer_to);
+        let next = members_of(pending).next()?;
+        let one_by_one = self.hides_offset();
+        if let Some(candidacy) = &mut self.candidacy {
+            candidacy.offer_to = if one_by_one { pending & !bit(next) } else { 0 };
+        }
+        let to = if one_by_one { Audience::One(next) } else { Audience::All };
+        let (position, stamp) = (self.position_for(to), Some(self.stamps.next(self.now)));
+        Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
+    }
+
+    /// Whether some peers must see another offset than the others. A peer that was not heard yet may
+    /// hear this node all the same, and be one that cannot tell histories apart.
+    pub(crate) fn hides_offset(&self) -> bool {
+        let unknown = |peer: Peer| self.peers.get(peer).is_none_or(|view| !view.is_extended());
+        self.data.is_hidden() && members_of(self.boot.others()).any(unknown)
+    }
+
+    /// The position of this node's data, as shown to an audience.
+    fn position_for(&self, to: Audience) -> Position {
+        self.data.shown_to(match to {
+            Audience::All => true,
+            Audience::One(peer) => self.peers.get(peer).is_some_and(View::is_extended),
+        })
+    }
+
+    pub(crate) fn heartbeat_to_all(&mut self) -> Option<Action> {
+        let timing = self.config.timing;
+        self.timers.set(Timer::Heartbeat, self.now.after(timing.hb_interval));
+        self.outbox.answered_all();
+        self.readiness.tell();
+        self.remind_who_is_behind();
+        let others = self.boot.others();
+        let now = self.now;
+        if let Leadership::Leading(lead) = &mut self.leadership {
+            lead.announce = lead.unaware;
+            if self.timers.has_passed(Timer::Announce, now) {
+                self.timers.set(Timer::Announce, now.after(timing.down_after));
+                lead.announce = others;
+            }
+            if self.alerts.is_best_effort() && self.enough_echo() {
+                self.alerts.best_effort(false);
+            }
+        }
+        if others == 0 {
+            self.timers.stop(Timer::Heartbeat); // nobody to tell
+            self.outbox.farewell = false;
+            return None;
+        }
+        let shunned = self.shunned();
+        if shunned != 0 || self.hides_offset() {
+            self.outbox.answer(others & !shunned); // one by one
+            self.outbox.farewell &= self.outbox.owes_answers();
+            return None;
+        }
+        self.outbox.farewell &= !self.leadership.is_none();
+        Some(self.heartbeat(Audience::All))
+    }
+
+    /// The heartbeat of a node that has a routine: nobody needs another one, or any other frame.
+    pub(crate) fn beat(&mut self) -> Action {
+        debug_assert!(self.boot.others() != 0 && !self.hides_offset() && self.readiness.is_told());
+        debug_assert!(!self.owes_action() && self.upkeep.is_still());
+        debug_assert!(!self.outbox.farewell || !self.leadership.is_none());
+        let next = self.now.after(self.config.timing.hb_interval);
+        self.timers.set(Timer::Heartbeat, next);
+        self.heartbeat(Audience::All)
+    }
+
+    fn heartbeat(&mut self, to: Audience) -> Action {
+        let (epoch, role, attestation, nominee) = match &self.leadership {
+            Leadership::Leading(Lead { epoch, token, .. }) => {
+                (*epoch, Role::Primary, Attestation::Token(*token), self.succession.own)
+            }
+            Leadership::Draining(Drain { epoch, token, nominee, .. }) => {
+                (*epoch, Role::Primary, Attestation::Token(*token), *nominee)
+            }
+            Leadership::None => {
+                let (promised, role) = (self.voter.promised, self.role());
+                let echoes =
+                    |support: &&Support| role == Role::Replica && support.epoch == promised;
+                let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
+                (
+                    promised,
+                    role,
+                    echo.map_or(Attestation::None, Attestation::Echo),
+                    self.succession.own,
+                )
+            }
+        };
+        let heard = self.peers.fresh(self.now).filter(|(_, view)| !view.has_ended());
+        let hears = heard.fold(0, |heard, (peer, _)| heard | bit(peer));
+        let extension = Some(Extension {
+            stamp: self.stamps.next(self.now),
+            attestation,
+            availability: self.readiness.availability,
+            nominee,
+            fingerprint: self.fingerprint,
+            hears: PeerSet::from_bits(hears),
+            holds: self.upkeep.holds(),
+        });
+        let position = self.position_for(to);
+        let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });
+        Action::Send { to, message }
+    }
+
+    fn announce_to_all(&mut self) -> Option<Action> {
+        let others = self.boot.others();
+        let Leadership::Leading(lead) = &self.leadership else { return None };
+        if lead.announce != others || others == 0 {
+            return None;
+        }
+        let announcement = self.announcement(Audience::All);
+        let stamped = self.stamps.newest;
+        if let Leadership::Leading(lead) = &mut self.leadership {
+            lead.announce = 0;
+            if lead.announced == Timestamp::ZERO {
+                lead.announced = stamped;
+            }
+        }
+        announcement
+    }
+
+    fn announce_to_one(&mut self) -> Option<Action> {
+        let Leadership::Leading(lead) = &mut self.leadership else { return None };
+        let to = members_of(lead.announce).next()?;
+        lead.announce &= !bit(to);
+        self.announcement(Audience::One(to))
+    }
+
+    fn announcement(&mut self, to: Audience) -> Option<Action> {
+        let (epoch, stamp) = (self.leadership.epoch()?, Some(self.stamps.next(self.now)));
+        let (address, token) = (self.config.address().clone(), self.leadership.token()?);
+        Some(Action::Send { to, message: Message::Announce { epoch, address, token, stamp } })
+    }
+}

@@ -1,0 +1,45 @@
+//! What is still to be published: who leads, and which alerts hold.
+
+use crate::{
+    Change,
+    quorum::{
+        machine::Quorum,
+        state::{alerts::Published, leadership::Leadership},
+    },
+};
+
+impl Quorum {
+    /// Whether a change is still to be published.
+    pub(crate) fn owes_change(&self) -> bool {
+        self.owed_publication().is_some() || !self.alerts.is_quiet()
+    }
+
+    /// The change that is still to be published, if this step has published none yet.
+    pub(crate) fn owed_change(&mut self) -> Option<Change> {
+        if let Some(owed) = self.owed_publication() {
+            self.published = owed;
+            return Some(match self.followed() {
+                Some((term, label)) => Change::Followed { term, label, elected_ms: None },
+                None => Change::Vacant,
+            });
+        }
+        if !self.alerts.stirs() {
+            return None;
+        }
+        self.alerts.tell(self.config.members()).map(Change::Alert)
+    }
+
+    fn owed_publication(&self) -> Option<Published> {
+        if matches!(self.leadership, Leadership::Leading(_)) {
+            return None;
+        }
+        let owed = match &self.following {
+            Some(followed) => {
+                Published::Followed(followed.primary, followed.token, followed.label.is_some())
+            }
+            None if self.published == Published::Nothing && !self.boot.is_over() => return None,
+            None => Published::Vacant,
+        };
+        (owed != self.published).then_some(owed)
+    }
+}
