@@ -1,6 +1,6 @@
-//! The structure of the sources: imports run one way between the files of a crate, and so do the
-//! calls between the files of a state machine. Then a reader follows a value from file to file and
-//! never comes back to one that was left.
+//! The structure of the sources: imports run one way between the files of a crate, and calls between
+//! the files of a quorum's state machine. So whoever looks a definition up never arrives in a file
+//! that depends on the one they came from.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -71,7 +71,7 @@ fn imports(code: &str) -> Vec<String> {
     }) {
         let words = line.trim_start();
         let is_documentation = before.starts_with("#[cfg(") && before.contains("doc");
-        if words.starts_with("use ") || words.starts_with("pub") && words.contains(") use ") {
+        if words.starts_with("use ") || words.starts_with("pub") && words.contains(" use ") {
             let declared = code[at..].split("use ").nth(1).unwrap().split(';').next().unwrap();
             if !is_documentation {
                 expand(&declared.replace('\n', " "), &mut all);
@@ -111,6 +111,11 @@ fn arrows_of_imports(files: &BTreeMap<String, String>) -> Arrows {
     files.iter().map(of).collect()
 }
 
+/// The name that a text begins with.
+fn word(text: &str) -> String {
+    text.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect()
+}
+
 /// Which files call methods of `machine` that stand in which.
 fn arrows_of_calls(files: &BTreeMap<String, String>, machine: &str) -> Arrows {
     let mut bodies: Vec<(&String, &str)> = Vec::new();
@@ -126,7 +131,7 @@ fn arrows_of_calls(files: &BTreeMap<String, String>, machine: &str) -> Arrows {
     let name = |line: &str| -> Option<String> {
         let line = line.strip_prefix("    ").filter(|line| !line.starts_with(' '))?;
         let rest = line.split("fn ").nth(1)?;
-        Some(rest.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect())
+        Some(word(rest))
     };
     let homes: BTreeMap<String, &String> = bodies
         .iter()
@@ -135,11 +140,14 @@ fn arrows_of_calls(files: &BTreeMap<String, String>, machine: &str) -> Arrows {
     assert!(homes.len() > 20, "{machine} has methods");
     let mut arrows = Arrows::new();
     for (module, block) in bodies {
-        let calls = ["self.", "Self::", "node."].into_iter().flat_map(|it| block.split(it).skip(1));
-        for call in calls {
-            let called: String =
-                call.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect();
-            let is_call = call[called.len()..].starts_with('(');
+        let paths = ["Self::".to_owned(), format!("{machine}::")];
+        let calls = ["self.", "node.", &paths[0], &paths[1]];
+        let calls =
+            calls.into_iter().flat_map(|it| block.split(it).skip(1).map(move |call| (it, call)));
+        for (by, call) in calls {
+            let called = word(call);
+            // A method can be named as a value; a field may have the name of a method.
+            let is_call = by.ends_with("::") || call[called.len()..].starts_with('(');
             if let Some(home) = homes.get(&called).filter(|home| is_call && **home != module) {
                 arrows.entry(module.clone()).or_default().insert((*home).clone());
             }

@@ -122,10 +122,10 @@ impl Quorum {
     ///
     /// `position` is how far the node's data have come. `None` says that the application does not
     /// know yet, for instance because it still reads its log. The node then neither votes nor
-    /// campaigns until [`Event::Position`](super::Event::Position) says it, and tells the others so. Do not guess: a node
-    /// that passes a position before its data's could elect older data, and acknowledged writes
-    /// would be lost. An application without data passes `Some(Position::default())`. A witness has
-    /// no data, and its `position` means nothing.
+    /// campaigns until [`Event::Position`](super::Event::Position) says it, and tells the others so.
+    /// Do not guess: a node that passes a position before its data's could elect older data, and
+    /// acknowledged writes would be lost. An application without data passes
+    /// `Some(Position::default())`. A witness has no data, and its `position` means nothing.
     #[must_use]
     pub fn new(
         config: Config,

@@ -3,6 +3,10 @@
 //! A configuration that cannot elect, or that could elect two primaries, cannot be built. One that
 //! works, but perhaps not as its author expects, carries [`Warning`]s as data.
 
+mod builder;
+mod lint;
+mod timing;
+
 use crate::{
     Drift, Epoch, Label, NodeId,
     quorum::{
@@ -15,10 +19,6 @@ use crate::{
     time::FASTEST_SLEW,
 };
 use core::time::Duration;
-
-mod builder;
-mod lint;
-mod timing;
 
 pub use builder::ConfigBuilder;
 pub use lint::{ConfigError, Warning};

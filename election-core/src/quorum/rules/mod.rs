@@ -1,5 +1,6 @@
-//! The rules. Each file takes one of them, and owns no data: it changes the state through the parts
-//! that own it. A file calls only files listed before it.
+//! The rules, one in each file. They own no data: what they decide by, and what they change, is in
+//! `state`. Calls between them run one way (`election-sim/tests/house.rs` holds them to it), from
+//! `votes` and `elections` down to `endings` and `eligibility`.
 
 pub(crate) mod elections;
 pub(crate) mod eligibility;

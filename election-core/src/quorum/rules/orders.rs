@@ -1,4 +1,5 @@
-//! What the application and its operator order: to resign, to hand over, to leave, to rest.
+//! What the application orders and reports: resign, hand over, withdraw; its health, its position, and
+//! that its work has stopped.
 
 use crate::{
     Change, Epoch, Loss,

@@ -1,4 +1,4 @@
-//! The state, part by part. Each file owns its part: nobody else writes its fields.
+//! The state: one part in each file, with the small rules that need no other part.
 
 pub(crate) mod alerts;
 pub(crate) mod asked;
