@@ -192,6 +192,63 @@ fn calls_of_a_quorum_run_one_way() {
     assert!(circles.is_empty(), "files call each other: {circles:#?}");
 }
 
+/// The fields of the structs in these files: how many structs have one of the name.
+fn fields(files: &BTreeMap<String, String>) -> BTreeMap<String, usize> {
+    let mut fields = BTreeMap::new();
+    for code in files.values() {
+        let structs = code.split("struct ").skip(1).filter_map(|it| it.split_once(" {\n"));
+        for (_, body) in structs.filter(|(head, _)| !head.contains([';', '('])) {
+            for line in body.split("\n}").next().unwrap().lines() {
+                if let Some((name, _)) = line.split_once(':') {
+                    *fields.entry(name.rsplit(' ').next().unwrap().to_owned()).or_default() += 1;
+                }
+            }
+        }
+    }
+    fields
+}
+
+/// Which files assign a field of this name, or take its value away.
+fn writers<'a>(files: &'a BTreeMap<String, String>, field: &str) -> BTreeSet<&'a str> {
+    let writes = |rest: &str| {
+        let rest = rest.trim_start();
+        let sets = |sign| rest.strip_prefix(sign).is_some_and(|it| !it.starts_with(['=', '>']));
+        let takes = [".take", ".insert(", ".replace(", ".get_or_insert"];
+        ["=", "|=", "&=", "+=", "-="].into_iter().any(sets)
+            || takes.into_iter().any(|it| rest.starts_with(it))
+            || rest.strip_prefix(')').is_some_and(|it| it.starts_with(" = "))
+            || rest.strip_prefix(", ").is_some_and(|it| {
+                it.split('\n')
+                    .next()
+                    .is_some_and(|line| line.contains(") = (") && !line.contains("let "))
+            })
+    };
+    let access = format!(".{field}");
+    let is_writer =
+        |code: &str| code.match_indices(&access).any(|(at, _)| writes(&code[at + access.len()..]));
+    files.iter().filter(|(_, code)| is_writer(code)).map(|(file, _)| file.as_str()).collect()
+}
+
+#[test]
+fn two_files_at_most_write_a_field_of_a_quorum() {
+    let mut files = sources("election-core/src/quorum");
+    // The model checker's own: it brings a whole state into one form.
+    files.remove("canonical");
+    files.retain(|file, _| !file.starts_with("wire"));
+    let mut state = files.clone();
+    state.retain(|file, _| file.starts_with("state::") || file == "machine");
+    let fields = fields(&state);
+    assert!(fields.len() > 80 && fields.contains_key("promised"), "fields are found");
+    assert_eq!(
+        writers(&files, "candidacy"),
+        BTreeSet::from(["rules::elections", "rules::endings"])
+    );
+    for (field, structs) in fields {
+        let writers = writers(&files, &field);
+        assert!(writers.len() <= 2 * structs, "{field} is written by {writers:?}");
+    }
+}
+
 #[test]
 fn a_circle_is_found() {
     let arrow = |from: &str, to: &str| (from.to_owned(), BTreeSet::from([to.to_owned()]));

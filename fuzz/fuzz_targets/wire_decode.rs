@@ -128,7 +128,7 @@ fn hear(bytes: &[u8], pieces: &[usize]) -> (Vec<Message>, Decoder, Result<(), Wi
         rest = &rest[size..];
         loop {
             match decoder.message() {
-                Ok(Some(message)) => heard.push(message.clone()),
+                Ok(Some(message)) => heard.push(message),
                 Ok(None) => break,
                 Err(error) => return (heard, decoder, Err(error)),
             }

@@ -85,9 +85,8 @@ impl Ours {
 
     #[inline(always)]
     fn tick(&mut self, place: usize, post: &mut Post) {
-        if let Some(step) = self.nodes[place].machine.tick(self.now) {
-            self.perform(place, step, post);
-        }
+        let step = self.nodes[place].machine.step(self.now, Input::Tick);
+        self.perform(place, step, post);
     }
 
     fn perform(&mut self, place: usize, step: Step<Action>, post: &mut Post) {
@@ -120,16 +119,17 @@ impl Ours {
         }
         let connection = Connection(self.nodes[from].life);
         let machine = &mut self.nodes[to].machine;
-        let mut hear = |message: &_| machine.hear(self.now, peer(from), connection, message);
+        let mut hear = |message: &Message| {
+            let message = message.clone();
+            machine.step(self.now, Input::Event(Event::Received { from: peer(from), connection, message }))
+        };
         let heard = match &letter {
             Letter::Plain(place) => hear(&post.sent[*place]),
             Letter::Coded(place) => {
                 hear(read(&mut post.decoders[to][from], post.mail.bytes(place.clone())))
             }
         };
-        if let Some(step) = heard {
-            self.perform(to, step, post);
-        }
+        self.perform(to, heard, post);
         true
     }
 
@@ -220,10 +220,8 @@ fn read<'d>(decoder: &'d mut Decoder, bytes: &[u8]) -> &'d Message {
 }
 
 /// Looks at a step as a driver does: whether there is anything to do.
-fn look_at(step: Option<Step<Action>>) {
-    if let Some(step) = step {
-        black_box(&step);
-    }
+fn look_at(step: Step<Action>) {
+    black_box(&step);
 }
 
 impl Cluster for Ours {
@@ -358,14 +356,16 @@ impl Cluster for Ours {
                 watch.measure(BATCH, || {
                     for frame in bytes.chunks_exact(len) {
                         let message = read(decoder, black_box(frame));
-                        look_at(node.machine.hear(now, peer, connection, message));
+                        let message = message.clone();
+look_at(node.machine.step(now, Input::Event(Event::Received { from: peer, connection, message })));
                     }
                 });
             } else {
                 watch.measure(BATCH, || {
                     for message in &messages {
                         let message = black_box(message);
-                        look_at(node.machine.hear(now, peer, connection, message));
+                        let message = message.clone();
+look_at(node.machine.step(now, Input::Event(Event::Received { from: peer, connection, message })));
                     }
                 });
             }
@@ -381,7 +381,7 @@ impl Cluster for Ours {
         Box::new(move |watch: &mut Watch| {
             watch.measure(BATCH, || {
                 for _ in 0..BATCH {
-                    look_at(machine.tick(black_box(now)));
+                    look_at(machine.step(black_box(now), Input::Tick));
                 }
             });
         })

@@ -96,7 +96,7 @@ fn read_on(
             let message = match decoder.incoming()? {
                 Incoming::Incomplete => break,
                 Incoming::Greeting => None,
-                Incoming::Message(message) => Some(message.clone()),
+                Incoming::Message(message) => Some(message),
             };
             last_frame = now();
             let (dialect, Some(from)) = (decoder.dialect(), decoder.peer()) else { break };

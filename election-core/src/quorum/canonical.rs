@@ -74,7 +74,6 @@ impl Quorum {
         let timing = self.config.timing;
         self.now = origin;
         self.random = around.draws.clone();
-        time.due(&mut self.wake_at);
         for at in self.timers.iter_mut() {
             time.due(at);
         }
@@ -97,7 +96,7 @@ impl Quorum {
             }
         }
         self.rebase_leadership(&time, around);
-        self.upkeep.rebase(|at| time.due(at));
+        self.failover.rebase(|at| time.due(at));
         self.fail_back.rebase(|at| time.anchor(at, self.config.fail_back.unwrap_or(0)));
         self.boot.rebase(&time, (nanos(around.lateness), timing.election), others);
         self.seen = self.seen.max(self.voter.promised);
@@ -109,8 +108,6 @@ impl Quorum {
         if !around.reports {
             self.forget_reports();
         }
-        self.alerts.stirs();
-        self.routine = self.routine();
     }
 
     /// Support and views of peers, in stamps of the others.

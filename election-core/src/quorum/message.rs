@@ -35,14 +35,6 @@ pub struct Stamp {
     pub at: Timestamp,
 }
 
-impl Stamp {
-    /// Whether the same life sent a later frame with this stamp.
-    #[inline]
-    pub(super) fn precedes(&self, later: &Self) -> bool {
-        self.incarnation == later.incarnation && self.at < later.at
-    }
-}
-
 /// One frame between two members. The connection says which member sent it.
 ///
 /// Frames of peers that speak only kevy-elect's protocol ("legacy" peers) lack what is in an

@@ -174,12 +174,6 @@
 //!   configured drift: fence by the epoch. The default covers the fastest slew of chrony
 //!   ([`Config::DEFAULT_DRIFT`]).
 //!
-//! # What a step costs
-//!
-//! Nearly every frame says that all goes on, and nearly every deadline is that of the next
-//! heartbeat. A node recognises both, and does nothing else then. A host that hears many frames
-//! gives them to [`Quorum::hear`], which neither moves them nor returns a step without content.
-//!
 //! The words, the frames and the timing are those of `kevy-elect`; [`sources`](crate::sources)
 //! lists the differences. Each repair is named where it stands and tested under the schedule that
 //! needs it.

@@ -153,7 +153,7 @@ impl Quorum {
                 .map(|support| (support.node, support.epoch, self.timers.at(Timer::Support))),
             boots_until: (!self.boot.is_over()).then(|| self.timers.at(Timer::Boot)),
             position: self.data.is_known().then(|| self.data.shown_to(true)),
-            next_deadline: (self.wake_at < Timestamp::MAX).then_some(self.wake_at),
+            next_deadline: Some(self.plan()).filter(|next| *next < Timestamp::MAX),
             hindrance: self.hindrance(),
             odd: PeerSet::from_bits(self.odd(now)),
             unready: self.unready(),
@@ -205,15 +205,18 @@ impl Quorum {
     /// as this node knows.
     #[must_use]
     pub fn maintenance(&self) -> Option<MaintenanceStatus> {
-        let known = self.upkeep.records()?;
-        let newest = known.agreed.held(true);
+        let (agreed, proposed) = (*self.failover.agreed(), self.failover.proposed().copied());
+        if agreed.number == 0 && proposed.is_none() {
+            return None;
+        }
+        let newest = agreed.held(true);
         let others = self.peers.0.iter().filter(|view| view.holds == newest).count();
         Some(MaintenanceStatus {
-            record: known.agreed,
-            is_paused: known.is_paused(),
-            recorded: usize::from(known.recorded == newest) + others,
-            ends: known.ends.filter(|_| known.agreed.paused),
-            proposed: known.proposed,
+            record: agreed,
+            is_paused: self.failover.is_paused(),
+            recorded: usize::from(self.failover.is_recorded()) + others,
+            ends: self.failover.ends(),
+            proposed,
         })
     }
 

@@ -178,15 +178,7 @@ impl Hand {
     }
 
     fn step(&mut self, input: Input<Event>) {
-        #[cfg(feature = "model-checking")]
-        let in_full = {
-            let mut twin = self.quorum.clone();
-            (twin.step_in_full(at(self.now), &input), twin)
-        };
-        let step = self.quorum.step(at(self.now), input);
-        #[cfg(feature = "model-checking")]
-        assert!(in_full == (step.clone(), self.quorum.clone()), "{step:?}\nbut\n{in_full:?}");
-        let Step { change, action, wake_at } = step;
+        let Step { change, action, wake_at } = self.quorum.step(at(self.now), input);
         self.wake_at = wake_at;
         self.changes.extend(change);
         match action {

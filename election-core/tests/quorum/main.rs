@@ -6,7 +6,5 @@ mod cluster;
 mod config;
 mod hand;
 mod properties;
-#[cfg(feature = "model-checking")]
-mod routine;
 mod rules;
 mod storms;

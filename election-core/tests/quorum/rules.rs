@@ -8,6 +8,7 @@ mod candidacy;
 mod ceiling;
 mod drain;
 mod frames;
+mod going_on;
 mod identity;
 mod leftovers;
 mod legacy;

@@ -109,7 +109,7 @@ fn greetings_halves_and_messages_are_told_apart() {
     decoder.space()[..bytes.len()].copy_from_slice(&bytes);
     decoder.filled(bytes.len());
     assert_eq!(decoder.incoming(), Ok(Incoming::Greeting));
-    assert_eq!(decoder.incoming(), Ok(Incoming::Message(&Message::Heartbeat(heartbeat()))));
+    assert_eq!(decoder.incoming(), Ok(Incoming::Message(Message::Heartbeat(heartbeat()))));
     assert_eq!(decoder.incoming(), Ok(Incoming::Incomplete));
     assert_eq!(decoder.pending(), 9);
 }

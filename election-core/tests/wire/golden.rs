@@ -207,7 +207,7 @@ fn a_driver_reads_into_the_decoder() {
         stream.drain(..count);
         decoder.filled(count);
         while let Some(message) = decoder.message().unwrap() {
-            assert_eq!(*message, golden.message);
+            assert_eq!(message, golden.message);
             heard += 1;
         }
     }

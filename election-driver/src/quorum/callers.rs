@@ -330,10 +330,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         loop {
             match self.decoder.incoming() {
                 Ok(Incoming::Incomplete) => {}
-                Ok(Incoming::Message(message)) => {
-                    let message = Some(message.clone());
-                    return self.heard(members, now, message);
-                }
+                Ok(Incoming::Message(message)) => return self.heard(members, now, Some(message)),
                 Ok(Incoming::Greeting) => return self.heard(members, now, None),
                 Err(error) => return self.refused(error.into()),
             }

@@ -44,7 +44,6 @@ pub(crate) const CORE: Subject = Subject {
     aside: &["lease/canonical.rs", "quorum/canonical.rs"],
     root: "",
     // The tests that judge what the core does.
-    // With the feature for model checkers, they compare each routine step with the whole way.
     tests: &[
         "--package=election-core",
         "--all-features",

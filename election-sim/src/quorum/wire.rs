@@ -216,7 +216,7 @@ impl Simulator<QuorumEnvironment> {
             let link = self.environment.links.link_mut(from, to);
             let Some(line) = link.line(number) else { break };
             let (message, peer) = match line.decoder.incoming() {
-                Ok(Incoming::Message(message)) => (Some(message.clone()), line.decoder.peer()),
+                Ok(Incoming::Message(message)) => (Some(message), line.decoder.peer()),
                 Ok(Incoming::Greeting) => (None, line.decoder.peer()),
                 Ok(Incoming::Incomplete) if rest.is_empty() => break,
                 Ok(Incoming::Incomplete) => {

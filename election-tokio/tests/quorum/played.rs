@@ -54,7 +54,7 @@ impl Played {
         self.heard.set_read_timeout(Some(patience)).expect("our own socket");
         loop {
             match self.decoder.incoming().expect("a member's frames") {
-                Incoming::Message(message) => return Ok(Some(message.clone())),
+                Incoming::Message(message) => return Ok(Some(message)),
                 Incoming::Greeting => continue,
                 Incoming::Incomplete => {}
             }

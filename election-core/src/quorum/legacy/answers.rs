@@ -7,7 +7,7 @@ use crate::{
         members::Peer,
         message::Role,
         rules::votes::Verdict,
-        state::{asked::Asked, leadership::Leadership, peers::bit, timers::Timer},
+        state::{asked::Asked, timers::Timer},
     },
 };
 
@@ -24,8 +24,7 @@ impl Quorum {
             view.role != Role::Replica && !view.is_extended() && view.is_fresh(self.now)
         });
         if stands && matches!(self.judge(candidate, epoch, position, None), Verdict::Vote) {
-            self.asked = None;
-            self.timers.stop(Timer::Asked);
+            self.forget_offer();
             self.vote(candidate, epoch, None);
         }
     }
@@ -39,8 +38,8 @@ impl Quorum {
         epoch: Epoch,
         at_own: bool,
     ) -> Option<Change> {
-        if let Leadership::Leading(lead) = &mut self.leadership {
-            lead.unaware &= if epoch == lead.epoch { !bit(from) } else { u64::MAX };
+        if let Some(lead) = self.leadership.lead_mut().filter(|lead| lead.epoch == epoch) {
+            lead.is_known_to(from);
         }
         if self.enough_echo() {
             return None;

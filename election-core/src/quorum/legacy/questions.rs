@@ -6,7 +6,11 @@ use crate::{
     quorum::{
         machine::Quorum,
         members::Peer,
-        state::peers::{Mask, View, bit, members_of},
+        state::{
+            asked::Asked,
+            peers::{Mask, View, bit, members_of},
+            timers::Timer,
+        },
     },
 };
 use core::cmp::Reverse;
@@ -26,6 +30,18 @@ impl Quorum {
     pub(crate) fn legacy_deadline(&self, last: Timestamp) -> Timestamp {
         let timing = &self.config.timing;
         last.after(timing.boot).after(timing.hb_interval.saturating_mul(LEGACY_TICKS))
+    }
+
+    /// An offer of kevy-elect was refused, and is to be judged again.
+    pub(crate) fn keep_offer(&mut self, asked: Asked) {
+        self.timers.set(Timer::Asked, self.now.after(self.config.timing.election_timeout));
+        self.asked = Some(asked);
+    }
+
+    /// Its candidate has given up, or got the vote.
+    pub(crate) fn forget_offer(&mut self) {
+        self.asked = None;
+        self.timers.stop(Timer::Asked);
     }
 
     /// Whether a peer of kevy-elect would refuse this node's offer, by its own rule: it compares

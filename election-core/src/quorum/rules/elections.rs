@@ -1,13 +1,14 @@
 //! When this node asks for votes, and when it has won.
 
 use crate::{
-    Change, Epoch, Timestamp,
+    Change, Epoch,
     quorum::{
         machine::Quorum,
         members::Peer,
+        message::Audience,
         rules::survey::Survey,
         state::{
-            leadership::{Candidacy, Leadership},
+            leadership::Candidacy,
             peers::{bit, members_of},
             timers::Timer,
         },
@@ -83,6 +84,25 @@ impl Quorum {
         if self.majority == 1 { self.won() } else { None }
     }
 
+    /// Who gets this node's offer next; everybody at once, unless they have to see different offers.
+    pub(crate) fn next_offer(&mut self, one_by_one: bool) -> Option<(Epoch, Audience)> {
+        let (now, others) = (self.now, self.boot.others());
+        let candidacy = self.candidacy.as_mut()?;
+        if candidacy.open && self.timers.has_passed(Timer::Offer, now) {
+            let timing = &self.config.timing;
+            if candidacy.offered.is_none() {
+                candidacy.offered = Some(now);
+                self.timers.set(Timer::Candidacy, now.after(timing.election_timeout));
+            }
+            self.timers.set(Timer::Offer, now.after(timing.hb_interval));
+            candidacy.offer_to = others;
+        }
+        let next = members_of(candidacy.offer_to).next()?;
+        candidacy.offer_to &= if one_by_one { !bit(next) } else { 0 };
+        let to = if one_by_one { Audience::One(next) } else { Audience::All };
+        Some((candidacy.epoch, to))
+    }
+
     /// Takes a vote. It counts once, for the epoch that it names, if this node has made that offer.
     pub(crate) fn accepted(&mut self, from: Peer, epoch: Epoch) -> Option<Change> {
         let differs = self.peers.get(from)?.differs;
@@ -124,11 +144,8 @@ impl Quorum {
         }
         self.refresh_trust();
         let others = self.boot.others();
-        if let Leadership::Leading(lead) = &mut self.leadership {
-            lead.epoch = won.epoch;
-            lead.unaware = others;
-            lead.announced = Timestamp::ZERO;
-            lead.announce = others;
+        if let Some(lead) = self.leadership.lead_mut() {
+            lead.raise(won.epoch, others);
         }
         None
     }

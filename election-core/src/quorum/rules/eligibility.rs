@@ -80,7 +80,7 @@ impl Quorum {
             return Some(Hindrance::Supports { node: support.node, until });
         }
         if !self.may_be_elected(self.me) {
-            return Some(Hindrance::Paused { by: self.upkeep.agreed().by });
+            return Some(Hindrance::Paused { by: self.failover.agreed().by });
         }
         let floor = self.boot.floor();
         if self.data.position() < floor {
@@ -105,7 +105,7 @@ impl Quorum {
     /// Whether a pause permits this node to be elected.
     #[inline]
     pub(crate) fn may_be_elected(&self, node: Peer) -> bool {
-        !self.upkeep.is_paused() || self.is_exempt(node)
+        !self.failover.is_paused() || self.is_exempt(node)
     }
 
     /// Whether a node may be elected in spite of a pause: it leads, it was the last that did, or the
@@ -114,6 +114,6 @@ impl Quorum {
     fn is_exempt(&self, node: Peer) -> bool {
         let in_office = self.support.as_ref().is_some_and(|support| support.node == node)
             && self.following.as_ref().is_some_and(|known| known.primary == node);
-        in_office || self.upkeep.agreed().primary == Some(node) || self.succession.is_ordered()
+        in_office || self.failover.agreed().primary == Some(node) || self.succession.is_ordered()
     }
 }

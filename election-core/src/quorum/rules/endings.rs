@@ -7,7 +7,6 @@ use crate::{
         machine::Quorum,
         members::Peer,
         state::{
-            alerts::Published,
             leadership::{Candidacy, Drain, Leadership},
             timers::Timer,
         },
@@ -92,8 +91,8 @@ impl Quorum {
             self.timers.set(Timer::Drain, trusted_until.after(timing.margin));
         }
         self.take_candidacy();
-        self.data.resynced = false;
-        self.published = Published::Vacant;
+        self.data.may_fork();
+        self.published.lost();
         self.alerts.best_effort(false);
         self.be_patient();
         self.timers.set(Timer::Heartbeat, self.now);
@@ -104,8 +103,8 @@ impl Quorum {
     /// This node no longer leads or drains.
     pub(crate) fn end_leadership(&mut self) {
         self.leadership = Leadership::None;
-        self.fail_back.look_at = Timestamp::MAX;
-        for timer in [Timer::Belief, Timer::Drain, Timer::Silence, Timer::Announce] {
+        for timer in [Timer::Belief, Timer::Drain, Timer::Silence, Timer::Announce, Timer::FailBack]
+        {
             self.timers.stop(timer);
         }
     }
@@ -124,6 +123,8 @@ impl Quorum {
         self.succession.own = drain.nominee;
         self.end_leadership();
         self.timers.set(Timer::Heartbeat, self.now);
-        self.outbox.farewell = self.boot.others() != 0;
+        if self.boot.others() != 0 {
+            self.outbox.bid_farewell();
+        }
     }
 }

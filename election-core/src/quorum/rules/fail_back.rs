@@ -8,15 +8,7 @@
 
 use crate::{
     Change,
-    quorum::{
-        machine::Quorum,
-        members::Peer,
-        position::Position,
-        state::{
-            fail_back::{FailBack, Streak},
-            peers::View,
-        },
-    },
+    quorum::{machine::Quorum, members::Peer, state::timers::Timer},
 };
 
 impl Quorum {
@@ -28,35 +20,25 @@ impl Quorum {
 
     /// A leadership begins.
     pub(crate) fn watch_the_preferred(&mut self) {
-        self.fail_back = FailBack::new();
+        self.fail_back.forget();
         if self.fails_back_to().is_some() {
-            self.fail_back.look_at = self.now.after(self.config.timing.down_after);
-            self.plan_errands();
+            self.timers.set(Timer::FailBack, self.now.after(self.config.timing.down_after));
         }
     }
 
     /// Looks at the preferred member, and hands over to it if it is time.
     pub(crate) fn fail_back(&mut self) -> Option<Change> {
-        self.fail_back.look_at = self.now.after(self.config.timing.down_after);
+        self.timers.set(Timer::FailBack, self.now.after(self.config.timing.down_after));
         let (preferred, after) = self.fails_back_to()?;
-        let before = self.fail_back.streak.take();
-        let view = self.peers.get(preferred)?;
-        if !view.could_take_over(self.now) || self.upkeep.is_paused() {
+        let able = self.peers.get(preferred).filter(|view| view.could_take_over(self.now));
+        let Some(view) = able.filter(|_| !self.failover.is_paused()) else {
+            self.fail_back.forget();
+            return None;
+        };
+        let since = self.fail_back.sees(view, self.data.position(), self.now);
+        if since.after(after) > self.now {
             return None;
         }
-        let (reached, connection) = (self.data.position(), view.open_connection());
-        let goes_on = |streak: &Streak| streak.connection == connection && keeps_up(view, streak);
-        let since = before.filter(goes_on).map_or(self.now, |streak| streak.since);
-        if since.after(after) <= self.now {
-            return self.hand_over(preferred);
-        }
-        self.fail_back.streak = Some(Streak { since, reached, connection });
-        None
+        self.hand_over(preferred)
     }
-}
-
-/// Whether the member has what the primary had at the last look.
-fn keeps_up(view: &View, last: &Streak) -> bool {
-    let Position { history, offset } = last.reached;
-    view.position.history == history && view.position.offset >= offset
 }

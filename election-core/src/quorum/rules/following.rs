@@ -7,7 +7,6 @@ use crate::{
         members::Peer,
         message::Stamp,
         state::{
-            alerts::Published,
             leadership::Leadership,
             succession::Nomination,
             support::{Following, Support},
@@ -37,9 +36,7 @@ impl Quorum {
         if self.support.as_ref().is_some_and(releases) {
             self.lose_support();
         }
-        self.voter.pledge.take_if(|pledge| {
-            pledge.node == from && pledge.stamp.is_none_or(|known| !precedes(stamp, &known))
-        });
+        self.voter.take_back(from, stamp);
         if self.follows(from) && self.support.is_none_or(|support| support.node != from) {
             self.forget_primary();
         }
@@ -85,7 +82,7 @@ impl Quorum {
             Leadership::Leading(_) => {
                 let successor = self.term(token, by);
                 let lost = self.end_belief(Loss::Replaced, None, successor);
-                self.published = Published::Followed(by, token, false);
+                self.published.replaced(by, token);
                 lost
             }
             // Its work was promised the time until trust ends, and nothing takes that back. So the
@@ -114,7 +111,7 @@ impl Quorum {
                 }
                 if label.is_some() && label != known.label.as_ref() {
                     known.label = label.cloned();
-                    self.published = Published::Nothing;
+                    self.published.relabelled();
                 }
                 return !known.disputed;
             }
@@ -155,7 +152,7 @@ impl Quorum {
             return; // a save is outstanding: the primary will repeat its frame
         }
         let (stamp, received) = (stamp.copied(), self.now);
-        self.voter.pledge = Some(Pledge { node, stamp, received, vote: false });
+        self.voter.pledge(Pledge { node, stamp, received, vote: false });
     }
 
     /// Supports `node` for `down_after` from `received`, when its frame came in.
@@ -201,9 +198,4 @@ impl Claim<'_> {
     fn tenure(&self) -> Epoch {
         if self.token == Epoch::NONE { self.epoch } else { self.token.min(self.epoch) }
     }
-}
-
-/// Whether a frame with this stamp is older than a known frame of the same life.
-fn precedes(stamp: Option<&Stamp>, known: &Stamp) -> bool {
-    stamp.is_some_and(|stamp| stamp.at < known.at)
 }

@@ -5,7 +5,6 @@ use crate::{
     quorum::{
         machine::Quorum,
         state::{
-            alerts::Published,
             leadership::{Lead, Leadership},
             timers::Timer,
         },
@@ -17,7 +16,7 @@ impl Quorum {
     pub(crate) fn refresh_trust(&mut self) {
         let timing = self.config.timing;
         let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
-        if let Leadership::Leading(lead) = &mut self.leadership {
+        if let Some(lead) = self.leadership.lead_mut() {
             if until > lead.trusted_until {
                 lead.trusted_until = until;
                 self.timers.set(Timer::Belief, belief_end(until, timing.grace));
@@ -49,13 +48,12 @@ impl Quorum {
         let tenure = self.tenure_of(&lead)?;
         self.leadership = Leadership::Leading(lead);
         self.watch_the_preferred();
-        self.published = Published::Own;
         self.forget_primary();
         self.succession.settled();
         if self.boot.caught_up() {
             self.voter.renew();
         }
-        self.data.resynced = true;
+        self.data.lead();
         Some(Change::Elected(tenure))
     }
 }

@@ -23,30 +23,30 @@
 
 use crate::{
     Timestamp,
-    quorum::{machine::Quorum, maintenance::Maintenance, members::Peer, state::upkeep::Records},
+    quorum::{machine::Quorum, maintenance::Maintenance, members::Peer},
 };
 use core::time::Duration;
 
 impl Quorum {
     /// Takes an order to pause automatic failover, for a while or until further notice.
     pub(crate) fn pause(&mut self, lasts: Option<Duration>) {
-        let since = self.upkeep.wall_clock(self.now);
         let ends = lasts.map(|span| self.now + span);
-        let primary = self.upkeep.agreed().primary.filter(|_| self.upkeep.is_paused());
-        let record = Maintenance {
-            paused: true,
-            by: self.me,
-            since,
-            primary: self.primary().or(primary),
-            ..Maintenance::default()
-        };
-        self.order(record, ends);
+        let last = self.failover.agreed().primary.filter(|_| self.failover.is_paused());
+        let primary = self.primary().or(last);
+        self.order(Maintenance { paused: true, primary, ..Maintenance::default() }, ends);
     }
 
     /// Takes an order to resume automatic failover.
     pub(crate) fn resume(&mut self) {
-        let since = self.upkeep.wall_clock(self.now);
-        self.order(Maintenance { by: self.me, since, ..Maintenance::default() }, None);
+        self.order(Maintenance::default(), None);
+    }
+
+    /// Takes an operator's order.
+    fn order(&mut self, record: Maintenance, ends: Option<Timestamp>) {
+        let since = self.failover.wall_clock(self.now);
+        if let Err(heard) = self.propose(Maintenance { by: self.me, since, ..record }, ends, true) {
+            self.alerts.maintenance_refused(heard, self.majority);
+        }
     }
 
     /// The member that leads, as far as this node knows.
@@ -58,38 +58,20 @@ impl Quorum {
     }
 
     /// Looks after the record: makes this node's leadership part of it, and has it recorded.
-    #[inline]
     pub(crate) fn tend_maintenance(&mut self) {
-        if let Some(Records { agreed, proposed, .. }) = self.upkeep.records() {
-            let proposes = proposed.is_some();
-            self.tend_record(*agreed, proposes);
-        }
-    }
-
-    #[cold]
-    fn tend_record(&mut self, agreed: Maintenance, proposes: bool) {
+        let agreed = *self.failover.agreed();
         let leads = self.leadership.lead().is_some();
-        if self.upkeep.is_paused() && !proposes && leads {
+        if self.failover.is_paused() && self.failover.proposed().is_none() && leads {
             let primary = Some(self.me);
             if agreed.primary != primary {
                 // If too few are heard, the next step tries again.
-                let ends = self.upkeep.records().and_then(|known| known.ends);
-                let _ = self.propose(Maintenance { primary, ..agreed }, ends, false);
+                let record = Maintenance { primary, ..agreed };
+                let _ = self.propose(record, self.failover.ends(), false);
             }
         }
-        let newest = agreed.held(true);
-        let Some(Records { recorded, saving, .. }) = self.upkeep.records() else { return };
-        let under_way = self.voter.is_saving() && *saving == newest;
-        if *recorded != newest && !under_way && self.boot.permits_support() {
+        let under_way = self.voter.is_saving() && self.failover.is_in_save();
+        if !self.failover.is_recorded() && !under_way && self.boot.permits_support() {
             self.voter.renew();
-        }
-    }
-
-    /// Takes an operator's order.
-    fn order(&mut self, record: Maintenance, ends: Option<Timestamp>) {
-        match self.propose(record, ends, true) {
-            Ok(()) => {}
-            Err(heard) => self.alerts.maintenance_refused(heard, self.majority),
         }
     }
 }

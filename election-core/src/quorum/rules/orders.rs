@@ -67,15 +67,17 @@ impl Quorum {
 
     pub(crate) fn withdraw(&mut self) -> Option<Change> {
         self.withdrawn = true;
-        self.outbox.farewell |= self.candidacy.is_some();
+        if self.candidacy.is_some() {
+            self.outbox.bid_farewell();
+        }
         self.end_candidacy();
         self.end_belief(Loss::Withdrawn, None, None)
     }
 
     pub(crate) fn stopped(&mut self, epoch: Epoch) {
         self.unstopped.take_if(|unstopped| *unstopped == epoch);
-        if let Leadership::Draining(drain) = &mut self.leadership {
-            drain.stopped |= drain.token == epoch;
+        if let Some(drain) = self.leadership.drain_mut().filter(|drain| drain.token == epoch) {
+            drain.stopped = true;
         }
     }
 }

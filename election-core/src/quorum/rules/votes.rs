@@ -32,17 +32,14 @@ impl Quorum {
         stamp: Option<Stamp>,
     ) {
         if let Some(view) = self.peers.get_mut(from) {
-            view.position = position;
+            view.states(position);
         }
-        self.seen = self.seen.max(epoch);
         self.boot.hear(position);
         match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
             Verdict::Refusal => {
                 if stamp.is_none() && epoch > self.voter.promised {
-                    let until = self.now.after(self.config.timing.election_timeout);
-                    self.timers.set(Timer::Asked, until);
-                    self.asked = Some(Asked { candidate: from, epoch, position });
+                    self.keep_offer(Asked { candidate: from, epoch, position });
                 }
                 self.outbox.answer(bit(from));
             }
@@ -63,7 +60,7 @@ impl Quorum {
             self.forget_primary();
         }
         let received = self.now;
-        self.voter.pledge = Some(Pledge { node: candidate, stamp, received, vote: true });
+        self.voter.pledge(Pledge { node: candidate, stamp, received, vote: true });
     }
 
     pub(crate) fn judge(
@@ -126,11 +123,11 @@ impl Quorum {
         }
         self.alerts.saved();
         self.data.saved();
-        if self.upkeep.saved() {
+        if self.failover.saved() {
             self.timers.set(Timer::Heartbeat, self.now);
         }
         self.boot.promised();
-        if let Some(pledge) = self.voter.pledge.take() {
+        if let Some(pledge) = self.voter.take_pledge() {
             self.honour(pledge, epoch);
         }
         let opens = self.candidacy.as_ref().is_some_and(|own| own.epoch == epoch && !own.open);

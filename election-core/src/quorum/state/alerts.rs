@@ -14,7 +14,7 @@ use core::{
     time::Duration,
 };
 
-/// The leadership that was published last.
+/// The leadership that was published last, unless it is this node's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Published {
     /// Nothing yet.
@@ -23,8 +23,27 @@ pub(crate) enum Published {
     Vacant,
     /// This member leads under this epoch; the flag says whether its label was known.
     Followed(Peer, Epoch, bool),
-    /// This node leads.
-    Own,
+}
+
+impl Published {
+    /// Nobody leads: this node has lost its leadership.
+    pub(crate) fn lost(&mut self) {
+        *self = Self::Vacant;
+    }
+
+    /// This member leads in place of this node.
+    pub(crate) fn replaced(&mut self, by: Peer, token: Epoch) {
+        *self = Self::Followed(by, token, false);
+    }
+
+    /// The primary's label is another one.
+    pub(crate) fn relabelled(&mut self) {
+        *self = Self::Nothing;
+    }
+
+    pub(crate) fn tell(&mut self, owed: Self) {
+        *self = owed;
+    }
 }
 
 /// A pause of automatic failover: who took the order, and what is left of it if it ends by itself.
@@ -71,10 +90,6 @@ impl Level {
         }
     }
 
-    fn is_owed(&self) -> bool {
-        self.there & !self.told != 0
-    }
-
     fn tell(&mut self) -> Option<Peer> {
         let peer = members_of(self.there & !self.told).next()?;
         self.told |= bit(peer);
@@ -109,9 +124,6 @@ pub(crate) struct Alerts {
     maintenance: Option<(usize, usize)>,
     /// Why this node does not vote, to be reported once.
     pub(crate) ineligible: Option<Alert>,
-    /// Whether an alert has changed since nothing was left to report. Almost always none has, and a
-    /// step need not look at the fields above.
-    stirred: bool,
 }
 
 impl Alerts {
@@ -132,66 +144,43 @@ impl Alerts {
             paused: None,
             paused_told: None,
             maintenance: None,
-            stirred: ineligible.is_some(),
             ineligible,
         }
     }
 
     /// Two lives of a peer are heard at once.
     pub(crate) fn duplicate(&mut self, peer: Peer) {
-        self.stirred = true;
         self.duplicate.set(peer, true);
     }
 
     /// A peer has named an epoch too far ahead.
     pub(crate) fn jump(&mut self, peer: Peer, to: Epoch) {
-        self.stirred = true;
         self.jumped_to = to;
         self.jump.set(peer, true);
     }
 
-    /// Whether no frame of this peer has been out of order lately.
-    #[inline]
-    pub(crate) fn is_sound(&self, peer: Peer) -> bool {
-        (self.duplicate.there | self.jump.there) & bit(peer) == 0
-    }
-
     /// A frame of this peer was in order.
-    #[inline]
     pub(crate) fn sound(&mut self, peer: Peer) {
-        if !self.is_sound(peer) {
-            self.duplicate.set(peer, false);
-            self.jump.set(peer, false);
-        }
+        self.duplicate.set(peer, false);
+        self.jump.set(peer, false);
     }
 
     /// Whether a peer was given another list of members.
-    #[inline]
     pub(crate) fn differs(&mut self, peer: Peer, differs: bool) {
-        if differs != (self.differs.there & bit(peer) != 0) {
-            self.stirred = true;
-            self.differs.set(peer, differs);
-        }
+        self.differs.set(peer, differs);
     }
 
     pub(crate) fn two_primaries(&mut self, epoch: Epoch, one: Peer, other: Peer) {
-        self.stirred = true;
         if self.two_primaries.is_none_or(|(known, ..)| known != epoch) {
             self.two_primaries = Some((epoch, [one, other], false));
         }
     }
 
     pub(crate) fn best_effort(&mut self, begins: bool) {
-        self.stirred = true;
         self.best_effort = begins;
     }
 
-    pub(crate) fn is_best_effort(&self) -> bool {
-        self.best_effort
-    }
-
     pub(crate) fn save_failed(&mut self, epoch: Epoch) {
-        self.stirred = true;
         if self.save_failed.is_none() {
             self.save_failed = Some((epoch, false));
         }
@@ -204,7 +193,6 @@ impl Alerts {
     pub(crate) fn catch_up(&mut self, from: Option<Peer>) {
         let known = self.catch_up.map(|(peer, _)| peer);
         if known != from {
-            self.stirred = true;
             self.catch_up = from.map(|peer| (peer, false));
         }
     }
@@ -212,74 +200,32 @@ impl Alerts {
     #[inline]
     pub(crate) fn position_unknown(&mut self, lasts: bool) {
         if self.position_unknown.is_some() != lasts {
-            self.stirred = true;
             self.position_unknown = lasts.then_some(false);
         }
     }
 
     pub(crate) fn hand_over_refused(&mut self, to: Peer, heard: bool) {
-        self.stirred = true;
         self.hand_over = Some((to, heard));
     }
 
     #[inline]
     pub(crate) fn paused(&mut self, record: Option<(Maintenance, Option<Duration>)>) {
         let pause = record.map(|(record, left)| Pause { by: record.by, since: record.since, left });
-        self.stirred |= self.paused != pause;
         self.paused = pause;
     }
 
     pub(crate) fn maintenance_refused(&mut self, heard: usize, needed: usize) {
-        self.stirred = true;
         self.maintenance = Some((heard, needed));
     }
 
     /// Reported once, not again for every peer that is heard.
     pub(crate) fn ballot_missing(&mut self, lacks: Option<(usize, Mask)>) {
         if self.ballot_missing.is_some() != lacks.is_some() {
-            self.stirred = true;
             self.ballot_missing = lacks.map(|(needed, missing)| (needed, missing, false));
         }
     }
 
-    #[inline]
-    pub(crate) fn is_quiet(&self) -> bool {
-        !self.stirred || self.owes_nothing()
-    }
-
-    /// Whether no alert has changed since nothing was left to report.
-    #[inline]
-    pub(crate) fn is_still(&self) -> bool {
-        !self.stirred
-    }
-
-    /// Whether an alert is still to be reported. If not, no step looks until an alert changes.
-    #[inline]
-    pub(crate) fn stirs(&mut self) -> bool {
-        if self.stirred {
-            self.stirred = !self.owes_nothing();
-        }
-        self.stirred
-    }
-
-    fn owes_nothing(&self) -> bool {
-        !self.duplicate.is_owed()
-            && !self.differs.is_owed()
-            && !self.jump.is_owed()
-            && self.best_effort == self.best_effort_told
-            && self.ineligible.is_none()
-            && self.hand_over.is_none()
-            && self.maintenance.is_none()
-            && self.paused == self.paused_told
-            && self.two_primaries.is_none_or(|(.., told)| told)
-            && self.save_failed.is_none_or(|(_, told)| told)
-            && self.catch_up.is_none_or(|(_, told)| told)
-            && self.ballot_missing.is_none_or(|(.., told)| told)
-            && self.position_unknown.is_none_or(|told| told)
-    }
-
-    /// The most important unreported alert, which then counts as reported; there must be one (see
-    /// [`stirs`](Self::stirs)).
+    /// The most important unreported alert, which then counts as reported.
     pub(crate) fn tell(&mut self, members: &Members) -> Option<Alert> {
         let name = |peer| members.id(peer).cloned();
         if let Some(alert) = self.ineligible.take() {
@@ -333,7 +279,7 @@ impl Alerts {
             *told = true;
             return Some(Alert::PositionUnknown);
         }
-        let (peer, told) = self.catch_up.as_mut()?;
+        let (peer, told) = self.catch_up.as_mut().filter(|(_, told)| !*told)?;
         *told = true;
         let peer = *peer;
         Some(match members.is_witness(peer) {

@@ -116,11 +116,6 @@ impl Boot {
         self.over
     }
 
-    /// Whether the node waits for the end of the boot grace and for nothing else.
-    pub(crate) fn only_waits(&self) -> bool {
-        !self.over && self.recovery == Recovery::Done
-    }
-
     /// Whether the node has nothing left to wait for.
     pub(crate) fn is_settled(&self) -> bool {
         self.over && self.recovery == Recovery::Done

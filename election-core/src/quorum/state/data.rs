@@ -58,6 +58,16 @@ impl Data {
         is_news
     }
 
+    /// The node leads: its data are the primary's.
+    pub(crate) fn lead(&mut self) {
+        self.resynced = true;
+    }
+
+    /// The node leads no longer: what it wrote last may belong to no later history.
+    pub(crate) fn may_fork(&mut self) {
+        self.resynced = false;
+    }
+
     /// The ballot is being saved. Returns the position that belongs into it.
     pub(crate) fn save(&mut self) -> Position {
         let Some(memory) = &mut self.memory else { return Position::default() };

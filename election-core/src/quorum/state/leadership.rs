@@ -2,7 +2,10 @@
 
 use crate::{
     Epoch, Timestamp,
-    quorum::{members::Peer, state::peers::Mask},
+    quorum::{
+        members::Peer,
+        state::peers::{Mask, bit, members_of},
+    },
 };
 
 /// An election in which this node is a candidate. While it leads, the election is a *bump*: the
@@ -64,7 +67,68 @@ pub(crate) struct Drain {
     pub(crate) resigned: bool,
 }
 
+impl Lead {
+    /// The leadership goes on under the epoch of a bump. Everybody has to hear of that.
+    pub(crate) fn raise(&mut self, epoch: Epoch, others: Mask) {
+        self.epoch = epoch;
+        self.unaware = others;
+        self.announced = Timestamp::ZERO;
+        self.announce = others;
+    }
+
+    /// These peers are to get an announcement.
+    pub(crate) fn announce_to(&mut self, peers: Mask) {
+        self.announce |= peers;
+    }
+
+    /// The next peer that is to get an announcement of its own.
+    pub(crate) fn take_unannounced(&mut self) -> Option<Peer> {
+        let to = members_of(self.announce).next()?;
+        self.announce &= !bit(to);
+        Some(to)
+    }
+
+    /// All peers have got an announcement with this stamp.
+    pub(crate) fn announced_to_all(&mut self, stamped: Timestamp) {
+        self.announce = 0;
+        if self.announced == Timestamp::ZERO {
+            self.announced = stamped;
+        }
+    }
+
+    /// A heartbeat goes to all, and an announcement with it to those that need one.
+    pub(crate) fn remind(&mut self) {
+        self.announce = self.unaware;
+    }
+
+    /// A peer echoes a frame that was sent at `sent`.
+    pub(crate) fn echoed(&mut self, by: Peer, sent: Timestamp) {
+        if self.announced != Timestamp::ZERO && self.announced <= sent {
+            self.is_known_to(by);
+        }
+    }
+
+    /// A peer knows of this leadership.
+    pub(crate) fn is_known_to(&mut self, peer: Peer) {
+        self.unaware &= !bit(peer);
+    }
+}
+
 impl Leadership {
+    pub(crate) fn lead_mut(&mut self) -> Option<&mut Lead> {
+        match self {
+            Self::Leading(lead) => Some(lead),
+            Self::None | Self::Draining(_) => None,
+        }
+    }
+
+    pub(crate) fn drain_mut(&mut self) -> Option<&mut Drain> {
+        match self {
+            Self::Draining(drain) => Some(drain),
+            Self::None | Self::Leading(_) => None,
+        }
+    }
+
     pub(crate) fn lead(&self) -> Option<&Lead> {
         match self {
             Self::Leading(lead) => Some(lead),

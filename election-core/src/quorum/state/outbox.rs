@@ -37,6 +37,16 @@ impl Outbox {
         self.answer != 0
     }
 
+    /// The others must hear of what ends now before this node may leave.
+    pub(crate) fn bid_farewell(&mut self) {
+        self.farewell = true;
+    }
+
+    /// They hear of it in this step.
+    pub(crate) fn farewell_is_told(&mut self) {
+        self.farewell = false;
+    }
+
     /// A heartbeat to all members answers each of them.
     pub(crate) fn answered_all(&mut self) {
         self.answer = 0;
@@ -46,7 +56,7 @@ impl Outbox {
     pub(crate) fn take_answer(&mut self) -> Option<Peer> {
         let next = members_of(self.answer).next()?;
         self.answer &= !bit(next);
-        self.farewell &= self.answer != 0;
+        self.farewell &= self.owes_answers();
         Some(next)
     }
 }

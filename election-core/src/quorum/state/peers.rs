@@ -6,7 +6,7 @@ use crate::{
     quorum::{
         maintenance::Held,
         members::{Members, Peer, PeerSet},
-        message::{Availability, Connection, Extension, Heartbeat, Role, Stamp},
+        message::{Availability, Connection, Heartbeat, Role, Stamp},
         position::Position,
     },
 };
@@ -197,19 +197,9 @@ impl View {
         true
     }
 
-    /// Whether a heartbeat with this origin is the next of the life that this node has heard all
-    /// the time.
-    #[inline]
-    pub(crate) fn listens_to(&self, connection: Connection, stamp: &Stamp, now: Timestamp) -> bool {
-        self.open == Some(connection)
-            && self.incarnation == Some(stamp.incarnation)
-            && self.stamped < stamp.at
-            && self.is_fresh(now)
-    }
-
-    /// Keeps what a heartbeat says, to `me`, in whatever it differs from the one before.
-    #[inline]
-    pub(crate) fn keep(&mut self, heartbeat: &Heartbeat, said: Option<&Extension>, me: Peer) {
+    /// Keeps what a heartbeat says, to `me`.
+    pub(crate) fn keep(&mut self, heartbeat: &Heartbeat, me: Peer) {
+        let said = heartbeat.extension.as_ref();
         self.epoch = heartbeat.epoch;
         self.role = heartbeat.role;
         self.position = heartbeat.position;
@@ -218,11 +208,12 @@ impl View {
         // A peer that does not say counts as willing: it is asked, and can refuse.
         self.availability = said.map_or(Availability::Free, |said| said.availability);
         self.hears_me = said.is_none_or(|said| said.hears.bits() & bit(me) != 0);
+        self.holds = said.map_or(Held::default(), |said| said.holds);
     }
 
-    /// Keeps which record of maintenance a heartbeat says that the peer holds.
-    pub(crate) fn holds(&mut self, said: Option<&Extension>) {
-        self.holds = said.map_or(Held::default(), |said| said.holds);
+    /// Keeps what the peer states of its data.
+    pub(crate) fn states(&mut self, position: Position) {
+        self.position = position;
     }
 
     pub(crate) fn disconnected(&mut self, connection: Connection) {

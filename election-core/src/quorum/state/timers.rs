@@ -50,9 +50,12 @@ crate::timers::timers! {
     Patience: Seeking,
     /// When to make an offer, unless a better candidate does so before.
     Campaign: Seeking,
-    /// When one of the deadlines passes that only operators' orders set; see `Quorum::run_errands`.
-    /// (Every step looks at every timer, and nearly none has such a deadline.)
-    Errand: Always,
+    /// When to forget a proposal to pause automatic failover, or to resume it.
+    Proposal: Always,
+    /// When a pause of automatic failover ends by itself.
+    PauseEnd: Always,
+    /// When to look again whether the preferred member can have the leadership back.
+    FailBack: Always,
     /// When to stop heartbeats as primary, without sending any as replica yet.
     Silence: Never,
     /// When to announce the leadership to everybody again, with a heartbeat. After a lost
@@ -76,29 +79,20 @@ impl Timers {
     }
 
     /// When the node must be woken next.
-    #[inline]
     pub(crate) fn next(&self, now: Timestamp, audible: bool, seeking: bool) -> Timestamp {
-        let next = self.next_but_heartbeat(seeking, now);
-        if audible { next.min(self.at(Timer::Heartbeat)) } else { next }
-    }
-
-    /// The same, apart from heartbeats.
-    #[inline]
-    pub(crate) fn next_but_heartbeat(&self, seeking: bool, now: Timestamp) -> Timestamp {
         let mut next = Timestamp::MAX;
         Timer::each(|timer| {
-            if timer.wakes() == Wakes::Always {
-                next = next.min(self.at(timer));
+            let at = self.at(timer);
+            let wakes = match timer.wakes() {
+                Wakes::Always => true,
+                Wakes::Audible => audible,
+                Wakes::Seeking => seeking && at > now,
+                Wakes::Never => false,
+            };
+            if wakes {
+                next = next.min(at);
             }
         });
-        if seeking {
-            Timer::each(|timer| {
-                let at = self.at(timer);
-                if timer.wakes() == Wakes::Seeking && at > now {
-                    next = next.min(at);
-                }
-            });
-        }
         next
     }
 }

@@ -25,7 +25,7 @@ impl Quorum {
             self.timers.stop(Timer::Save);
             let floor = self.boot.floor().max(self.data.save());
             let (members, incarnation) = (self.config.members(), self.stamps.incarnation);
-            let maintenance = self.upkeep.save(now);
+            let maintenance = self.failover.save(now);
             return Some(Action::Save(self.voter.save(members, incarnation, floor, maintenance)));
         }
         // A vote that was due may have been overtaken, in the step that made it durable, by a promise
@@ -58,7 +58,7 @@ impl Quorum {
 
     /// When this node next has to act, or something ends, by itself.
     pub(crate) fn plan(&self) -> Timestamp {
-        if self.owes_action() || self.owes_change() || self.readiness.is_just_told() {
+        if self.owes_action() || self.readiness.is_just_told() {
             return self.now;
         }
         self.timers.next(self.now, !self.is_silent(), self.is_seeking())
@@ -70,30 +70,12 @@ impl Quorum {
         }
         let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
         let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
-        let answers = self.outbox.owes_answers() || self.upkeep.owes();
+        let answers = self.outbox.owes_answers() || self.failover.owes();
         !self.is_silent() && (answers || announces || offers)
     }
 
     fn offer(&mut self) -> Option<Action> {
-        let now = self.now;
-        let others = self.boot.others();
-        let candidacy = self.candidacy.as_mut()?;
-        if candidacy.open && self.timers.has_passed(Timer::Offer, now) {
-            let timing = &self.config.timing;
-            if candidacy.offered.is_none() {
-                candidacy.offered = Some(now);
-                self.timers.set(Timer::Candidacy, now.after(timing.election_timeout));
-            }
-            self.timers.set(Timer::Offer, now.after(timing.hb_interval));
-            candidacy.offer_to = others;
-        }
-        let (epoch, pending) = (candidacy.epoch, candidacy.offer_to);
-        let next = members_of(pending).next()?;
-        let one_by_one = self.hides_offset();
-        if let Some(candidacy) = &mut self.candidacy {
-            candidacy.offer_to = if one_by_one { pending & !bit(next) } else { 0 };
-        }
-        let to = if one_by_one { Audience::One(next) } else { Audience::All };
+        let (epoch, to) = self.next_offer(self.hides_offset())?;
         let (position, stamp) = (self.position_for(to), Some(self.stamps.next(self.now)));
         Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
     }
@@ -121,39 +103,28 @@ impl Quorum {
         self.remind_who_is_behind();
         let others = self.boot.others();
         let now = self.now;
-        if let Leadership::Leading(lead) = &mut self.leadership {
-            lead.announce = lead.unaware;
+        if let Some(lead) = self.leadership.lead_mut() {
+            lead.remind();
             if self.timers.has_passed(Timer::Announce, now) {
                 self.timers.set(Timer::Announce, now.after(timing.down_after));
-                lead.announce = others;
-            }
-            if self.alerts.is_best_effort() && self.enough_echo() {
-                self.alerts.best_effort(false);
+                lead.announce_to(others);
             }
         }
         if others == 0 {
             self.timers.stop(Timer::Heartbeat); // nobody to tell
-            self.outbox.farewell = false;
+            self.outbox.farewell_is_told();
             return None;
         }
         let shunned = self.shunned();
         if shunned != 0 || self.hides_offset() {
             self.outbox.answer(others & !shunned); // one by one
-            self.outbox.farewell &= self.outbox.owes_answers();
+            if !self.outbox.owes_answers() {
+                self.outbox.farewell_is_told();
+            }
             return None;
         }
-        self.outbox.farewell &= !self.leadership.is_none();
+        self.outbox.farewell_is_told();
         Some(self.heartbeat(Audience::All))
-    }
-
-    /// The heartbeat of a node that has a routine: nobody needs another one, or any other frame.
-    pub(crate) fn beat(&mut self) -> Action {
-        debug_assert!(self.boot.others() != 0 && !self.hides_offset() && self.readiness.is_told());
-        debug_assert!(!self.owes_action() && self.upkeep.is_still());
-        debug_assert!(!self.outbox.farewell || !self.leadership.is_none());
-        let next = self.now.after(self.config.timing.hb_interval);
-        self.timers.set(Timer::Heartbeat, next);
-        self.heartbeat(Audience::All)
     }
 
     fn heartbeat(&mut self, to: Audience) -> Action {
@@ -186,7 +157,7 @@ impl Quorum {
             nominee,
             fingerprint: self.fingerprint,
             hears: PeerSet::from_bits(hears),
-            holds: self.upkeep.holds(),
+            holds: self.failover.holds(),
         });
         let position = self.position_for(to);
         let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });
@@ -195,25 +166,20 @@ impl Quorum {
 
     fn announce_to_all(&mut self) -> Option<Action> {
         let others = self.boot.others();
-        let Leadership::Leading(lead) = &self.leadership else { return None };
+        let lead = self.leadership.lead()?;
         if lead.announce != others || others == 0 {
             return None;
         }
         let announcement = self.announcement(Audience::All);
         let stamped = self.stamps.newest;
-        if let Leadership::Leading(lead) = &mut self.leadership {
-            lead.announce = 0;
-            if lead.announced == Timestamp::ZERO {
-                lead.announced = stamped;
-            }
+        if let Some(lead) = self.leadership.lead_mut() {
+            lead.announced_to_all(stamped);
         }
         announcement
     }
 
     fn announce_to_one(&mut self) -> Option<Action> {
-        let Leadership::Leading(lead) = &mut self.leadership else { return None };
-        let to = members_of(lead.announce).next()?;
-        lead.announce &= !bit(to);
+        let to = self.leadership.lead_mut()?.take_unannounced()?;
         self.announcement(Audience::One(to))
     }
 

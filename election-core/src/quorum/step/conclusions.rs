@@ -31,6 +31,9 @@ impl Quorum {
         }
         self.tend_maintenance();
         self.update_availability();
+        if self.enough_echo() {
+            self.alerts.best_effort(false);
+        }
         match &self.leadership {
             Leadership::Leading(lead) => {
                 if lead.epoch < lead.outgrown && self.candidacy.is_none() {

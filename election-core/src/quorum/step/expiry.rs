@@ -29,16 +29,10 @@ impl Quorum {
             Timer::Support => self.lose_support(),
             Timer::Primary => self.forget_primary(),
             Timer::Candidacy => self.end_candidacy(),
-            Timer::Errand => {
-                let news = self.run_errands();
-                if news.is_some() {
-                    *change = news;
-                }
-            }
-            Timer::Asked => {
-                self.asked = None;
-                self.timers.stop(Timer::Asked);
-            }
+            Timer::Proposal => self.withdraw_proposal(),
+            Timer::PauseEnd => self.plan_the_end(),
+            Timer::FailBack => *change = self.fail_back(),
+            Timer::Asked => self.forget_offer(),
             // `settle` looks at these timers,
             Timer::Boot | Timer::Patience => {}
             Timer::Backoff | Timer::StayOut | Timer::Campaign => {}
@@ -54,22 +48,5 @@ impl Quorum {
         self.timers.set(Timer::Heartbeat, self.now);
         self.be_patient();
         self.plan_the_end();
-    }
-
-    /// Does what an order has set a time for.
-    #[cold]
-    pub(crate) fn run_errands(&mut self) -> Option<Change> {
-        let now = self.now;
-        if self.upkeep.records().is_some_and(|known| known.proposed_until <= now) {
-            self.withdraw_proposal();
-            self.upkeep.end_unagreed();
-        }
-        if self.upkeep.records().is_some_and(|known| known.paused_until <= now) {
-            self.plan_the_end();
-        }
-        let looks = self.fail_back.look_at <= self.now;
-        let change = if looks { self.fail_back() } else { None };
-        self.plan_errands();
-        change
     }
 }

@@ -1,7 +1,7 @@
 //! The meaning of a frame, once it is decoded.
 
 use crate::{
-    Change, Epoch, Timestamp,
+    Change, Epoch,
     quorum::{
         machine::Quorum,
         members::Peer,
@@ -9,7 +9,6 @@ use crate::{
         rules::following::Claim,
         state::{
             boot::PeerReport,
-            leadership::Leadership,
             peers::{Admission, bit},
         },
     },
@@ -33,6 +32,7 @@ impl Quorum {
             }
             Message::Offer { position, .. } => {
                 if !self.is_overtaken(from, stamp) {
+                    self.seen = self.seen.max(epoch);
                     self.offered(from, epoch, *position, stamp.copied());
                 }
                 None
@@ -60,8 +60,8 @@ impl Quorum {
         if looks && !self.readiness.availability.is_busy() {
             self.outbox.answer(bit(peer));
         }
-        if let Leadership::Leading(lead) = &mut self.leadership {
-            lead.announce |= bit(peer);
+        if let Some(lead) = self.leadership.lead_mut() {
+            lead.announce_to(bit(peer));
         }
     }
 
@@ -115,8 +115,7 @@ impl Quorum {
         if !view.supersedes(stamp) {
             return None;
         }
-        view.keep(heartbeat, extension, me);
-        view.holds(extension);
+        view.keep(heartbeat, me);
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs = view.differs;
         self.alerts.differs(from, differs);
@@ -133,7 +132,7 @@ impl Quorum {
         if let Some(nominee) = extension.and_then(|extension| extension.nominee) {
             self.nominated(from, nominee);
         }
-        self.peer_holds(from);
+        self.decide();
         match heartbeat.role {
             Role::Primary => {
                 let token = extension.map_or(Epoch::NONE, |said| said.attestation.token());
@@ -150,7 +149,7 @@ impl Quorum {
     /// Takes what a peer that does not lead says about this node's leadership. Its echo shows that
     /// it supports this node; its epoch may show that it is bound elsewhere.
     fn vouched(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
-        let Leadership::Leading(lead) = &mut self.leadership else { return None };
+        let lead = self.leadership.lead_mut()?;
         let bump = self.candidacy.as_ref().map(|candidacy| candidacy.epoch);
         let at_own_epoch = heartbeat.epoch == lead.epoch || Some(heartbeat.epoch) == bump;
         if !at_own_epoch {
@@ -164,11 +163,8 @@ impl Quorum {
         if extension.fingerprint != self.fingerprint {
             return None;
         }
-        if heartbeat.epoch == lead.epoch
-            && lead.announced != Timestamp::ZERO
-            && lead.announced <= echo.at
-        {
-            lead.unaware &= !bit(from);
+        if heartbeat.epoch == lead.epoch {
+            lead.echoed(from, echo.at);
         }
         self.trust.vouch(from, echo.at);
         self.refresh_trust();

@@ -9,22 +9,14 @@ use crate::{
 };
 
 impl Quorum {
-    /// Whether a change is still to be published.
-    pub(crate) fn owes_change(&self) -> bool {
-        self.owed_publication().is_some() || !self.alerts.is_quiet()
-    }
-
     /// The change that is still to be published, if this step has published none yet.
     pub(crate) fn owed_change(&mut self) -> Option<Change> {
         if let Some(owed) = self.owed_publication() {
-            self.published = owed;
+            self.published.tell(owed);
             return Some(match self.followed() {
                 Some((term, label)) => Change::Followed { term, label, elected_ms: None },
                 None => Change::Vacant,
             });
-        }
-        if !self.alerts.stirs() {
-            return None;
         }
         self.alerts.tell(self.config.members()).map(Change::Alert)
     }

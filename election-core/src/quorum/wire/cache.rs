@@ -9,7 +9,7 @@
 use super::number::known_decimal;
 use crate::{
     Timestamp,
-    quorum::message::{Attestation, Message},
+    quorum::message::{Attestation, Heartbeat, Message},
 };
 
 /// The number of bytes compared at a time.
@@ -36,15 +36,12 @@ impl Digits {
     }
 }
 
-/// The last message of a connection; if it is a heartbeat, with its bytes.
+/// The last heartbeat of a connection, with its bytes.
 pub(super) struct HeartbeatCache {
-    /// It stays here, and if the next one is like it, only its numbers are replaced: a message is
-    /// large, and to copy numbers that have just been written costs more than to write them.
-    message: Option<Message>,
+    heartbeat: Option<Heartbeat>,
     bytes: Block,
     /// All bits set for every byte that has to be the same.
     same: Block,
-    /// The number of bytes; zero if the message is no heartbeat to compare with.
     len: usize,
     offset: Digits,
     stamp: Digits,
@@ -55,7 +52,7 @@ impl HeartbeatCache {
     pub(super) const fn none() -> Self {
         const NOWHERE: Digits = Digits { at: 0, count: 0 };
         Self {
-            message: None,
+            heartbeat: None,
             bytes: Block([0; ROOM]),
             same: Block([0; ROOM]),
             len: 0,
@@ -65,19 +62,12 @@ impl HeartbeatCache {
         }
     }
 
-    pub(super) fn message(&self) -> Option<&Message> {
-        self.message.as_ref()
-    }
-
-    /// The length of the frame at the beginning of `buffer`, if it repeats the last heartbeat. The
-    /// message then means what this frame means. Only the first `received` bytes have come in;
-    /// bytes behind them do not count.
-    #[inline(never)] // nothing of the slow way around it is in its way
-    pub(super) fn lookup(&mut self, buffer: &[u8], received: usize) -> Option<usize> {
-        let Some(Message::Heartbeat(heartbeat)) = &mut self.message else { return None };
-        let is_there = 0 < self.len && self.len <= received;
+    /// The frame at the beginning of `buffer`, and its length, if it repeats the last heartbeat. Only
+    /// the first `received` bytes have come in; bytes behind them do not count.
+    pub(super) fn lookup(&self, buffer: &[u8], received: usize) -> Option<(Message, usize)> {
+        let mut heartbeat = self.heartbeat.filter(|_| self.len <= received)?;
         let whole = self.len.next_multiple_of(STRIDE);
-        let seen = buffer.get(..whole).filter(|_| is_there)?;
+        let seen = buffer.get(..whole)?;
         let known = self.bytes.0[..whole].iter().zip(&self.same.0[..whole]);
         let other = seen.iter().zip(known).fold(0, |other, (seen, (byte, same))| {
             other | (seen ^ byte) & same // at once: to stop early would cost more
@@ -86,23 +76,21 @@ impl HeartbeatCache {
             return None;
         }
         let extension = heartbeat.extension.as_mut()?;
-        let (offset, stamp) = (self.offset.read(seen)?, self.stamp.read(seen)?);
+        heartbeat.position.offset = self.offset.read(seen)?;
+        extension.stamp.at = Timestamp::from_nanos(self.stamp.read(seen)?);
         if let Attestation::Echo(echo) = &mut extension.attestation {
             echo.at = Timestamp::from_nanos(self.echo.read(seen)?);
         }
-        heartbeat.position.offset = offset;
-        extension.stamp.at = Timestamp::from_nanos(stamp);
-        Some(self.len)
+        Some((Message::Heartbeat(heartbeat), self.len))
     }
 
-    /// Keeps a message that was read in full.
-    pub(super) fn store(&mut self, message: Message, frame: &[u8], fields: &[&[u8]]) {
-        self.len = 0;
-        let is_extended = matches!(&message, Message::Heartbeat(said) if said.extension.is_some());
-        self.message = Some(message);
-        let Some(bytes) = self.bytes.0.get_mut(..frame.len()).filter(|_| is_extended) else {
+    /// Keeps a message that was read in full, if it is a heartbeat to compare with.
+    pub(super) fn keep(&mut self, message: &Message, frame: &[u8], fields: &[&[u8]]) {
+        let Message::Heartbeat(heartbeat) = message else { return };
+        let Some(bytes) = self.bytes.0.get_mut(..frame.len()) else { return };
+        if heartbeat.extension.is_none() {
             return;
-        };
+        }
         bytes.copy_from_slice(frame);
         self.same.0.fill(0);
         self.same.0[..frame.len()].fill(u8::MAX);
@@ -112,6 +100,7 @@ impl HeartbeatCache {
             self.same.0[number.at..][..number.count].fill(0);
         }
         self.len = frame.len();
+        self.heartbeat = Some(*heartbeat);
     }
 }
 

@@ -66,12 +66,10 @@ pub(super) fn sender(
 pub(super) struct Context<'a> {
     pub(super) members: &'a Members,
     pub(super) fingerprint: Fingerprint,
-    /// The last address of this connection.
-    pub(super) address: &'a mut Option<Label>,
 }
 
 impl Context<'_> {
-    pub(super) fn message(&mut self, form: Form, fields: &[&[u8]]) -> Result<Message, WireError> {
+    pub(super) fn message(&self, form: Form, fields: &[&[u8]]) -> Result<Message, WireError> {
         match (form.verb, fields) {
             (Verb::Heartbeat, [_, epoch, _, role, offset, extension @ ..]) => {
                 let mut heartbeat = Heartbeat {
@@ -114,14 +112,13 @@ impl Context<'_> {
                     [at, life, token, ..] => (Some(own_stamp(at, life)?), self::token(token)?),
                     _ => (None, Epoch::NONE),
                 };
-                Ok(Message::Announce { epoch, address: self.address(address)?, token, stamp })
+                Ok(Message::Announce { epoch, address: self::address(address)?, token, stamp })
             }
             (verb, fields) => Err(WireError::WrongArity { verb, fields: fields.len() }),
         }
     }
 
-    #[inline]
-    fn extend(&mut self, heartbeat: &mut Heartbeat, fields: &[&[u8]]) -> Result<(), WireError> {
+    fn extend(&self, heartbeat: &mut Heartbeat, fields: &[&[u8]]) -> Result<(), WireError> {
         let [
             at,
             life,
@@ -217,18 +214,11 @@ impl Context<'_> {
             nominee => Ok(nominee),
         }
     }
+}
 
-    fn address(&mut self, said: &[u8]) -> Result<Label, WireError> {
-        if let Some(last) = self.address {
-            if last.as_str().as_bytes() == said {
-                return Ok(last.clone());
-            }
-        }
-        let label = core::str::from_utf8(said).ok().and_then(|text| Label::recorded(text).ok());
-        let label = label.ok_or_else(|| WireError::InvalidAddress(Excerpt::of(said)))?;
-        *self.address = Some(label.clone());
-        Ok(label)
-    }
+fn address(said: &[u8]) -> Result<Label, WireError> {
+    let label = core::str::from_utf8(said).ok().and_then(|text| Label::recorded(text).ok());
+    label.ok_or_else(|| WireError::InvalidAddress(Excerpt::of(said)))
 }
 
 fn role(said: &[u8]) -> Result<Role, WireError> {

@@ -7,19 +7,16 @@ use super::{
     limits::{Dialect, MAX_FIELDS, MAX_FRAME},
     resp,
 };
-use crate::{
-    Label,
-    quorum::{
-        members::{Fingerprint, Members, Peer},
-        message::Message,
-    },
+use crate::quorum::{
+    members::{Fingerprint, Members, Peer},
+    message::Message,
 };
 use core::fmt;
 
 /// Reads the frames of one incoming connection, however its bytes are split.
 ///
-/// It buffers at most 1 KiB (2.1 KiB with everything it knows of the connection), and allocates
-/// only when an address arrives that differs from the last one. A driver reads straight into it:
+/// It buffers at most 1 KiB, and allocates only for the address in an announcement. A driver reads
+/// straight into it:
 ///
 /// 1. read from the socket into [`space`](Self::space) and report the number of bytes with
 ///    [`filled`](Self::filled); if there were none, the connection has ended: see
@@ -37,9 +34,7 @@ pub struct Decoder {
     fingerprint: Fingerprint,
     peer: Option<Peer>,
     dialect: Dialect,
-    /// The last address, kept to avoid a second allocation.
-    address: Option<Label>,
-    cache: HeartbeatCache,
+    last: HeartbeatCache,
     failed: Option<WireError>,
     buffer: [u8; MAX_FRAME],
     start: usize,
@@ -47,25 +42,16 @@ pub struct Decoder {
 }
 
 /// What has come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Incoming<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming {
     /// A frame, for the node.
-    Message(&'a Message),
+    Message(Message),
     /// A frame of a peer of this protocol that has not heard this node yet, for the [`Addressee`]
     /// only.
     ///
     /// [`Addressee`]: super::Addressee
     Greeting,
     /// At most the beginning of a frame: read more.
-    Incomplete,
-}
-
-/// The result of reading.
-#[derive(Clone, Copy)]
-enum Read {
-    /// A message, which is in the cache.
-    Message,
-    Greeting,
     Incomplete,
 }
 
@@ -78,8 +64,7 @@ impl Decoder {
             members,
             peer: None,
             dialect: Dialect::Legacy,
-            address: None,
-            cache: HeartbeatCache::none(),
+            last: HeartbeatCache::none(),
             failed: None,
             buffer: [0; MAX_FRAME],
             start: 0,
@@ -105,9 +90,7 @@ impl Decoder {
         self.end = self.end.saturating_add(count).min(MAX_FRAME);
     }
 
-    /// The next frame; `None` if it is not complete yet. It stays in the decoder until the next
-    /// call, so that it need not be moved: [`Quorum::hear`](crate::quorum::Quorum::hear) takes it
-    /// from here.
+    /// The next frame; `None` if it is not complete yet.
     ///
     /// Skips greetings, which [`incoming`](Self::incoming) tells apart. A peer of this protocol
     /// sends them before it knows that it is understood, and they only tell
@@ -116,13 +99,12 @@ impl Decoder {
     ///
     /// # Errors
     /// If the bytes are not a frame of a member. From then on every call fails.
-    #[inline]
-    pub fn message(&mut self) -> Result<Option<&Message>, WireError> {
+    pub fn message(&mut self) -> Result<Option<Message>, WireError> {
         loop {
-            match self.read_next()? {
-                Read::Message => return Ok(self.cache.message()),
-                Read::Greeting => {}
-                Read::Incomplete => return Ok(None),
+            match self.incoming()? {
+                Incoming::Message(message) => return Ok(Some(message)),
+                Incoming::Greeting => {}
+                Incoming::Incomplete => return Ok(None),
             }
         }
     }
@@ -131,57 +113,41 @@ impl Decoder {
     ///
     /// # Errors
     /// As for [`message`](Self::message).
-    pub fn incoming(&mut self) -> Result<Incoming<'_>, WireError> {
-        let read = self.read_next()?;
-        Ok(match (read, self.cache.message()) {
-            (Read::Message, Some(message)) => Incoming::Message(message),
-            (Read::Greeting, _) => Incoming::Greeting,
-            (Read::Message, None) | (Read::Incomplete, _) => Incoming::Incomplete,
-        })
-    }
-
-    #[inline]
-    fn read_next(&mut self) -> Result<Read, WireError> {
+    pub fn incoming(&mut self) -> Result<Incoming, WireError> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
         let received = self.pending();
-        if received == 0 {
-            return Ok(Read::Incomplete);
+        if let Some((message, bytes)) = self.last.lookup(&self.buffer[self.start..], received) {
+            self.start += bytes;
+            return Ok(Incoming::Message(message));
         }
-        if let Some(len) = self.cache.lookup(&self.buffer[self.start..], received) {
-            self.start += len;
-            return Ok(Read::Message);
-        }
-        let next = self.read_in_full();
-        if let Err(failed) = &next {
-            self.failed = Some(*failed);
-        }
+        let next = if received == 0 { Ok(Incoming::Incomplete) } else { self.read_in_full() };
+        self.failed = next.as_ref().err().copied();
         next
     }
 
     #[inline(never)]
-    fn read_in_full(&mut self) -> Result<Read, WireError> {
+    fn read_in_full(&mut self) -> Result<Incoming, WireError> {
         let received = &self.buffer[self.start..self.end];
         let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
         let Some(extent) = resp::frame(received, &mut fields)? else {
-            return Ok(Read::Incomplete);
+            return Ok(Incoming::Incomplete);
         };
         let fields = &fields[..extent.fields];
         let form = Form::of(fields)?;
         let id = fields.get(2).copied().unwrap_or_default();
         let peer = decode::sender(id, self.peer, &self.members)?;
-        let (members, fingerprint) = (&self.members, self.fingerprint);
-        let mut context = Context { members, fingerprint, address: &mut self.address };
+        let context = Context { members: &self.members, fingerprint: self.fingerprint };
         let message = context.message(form, fields)?;
         self.peer = Some(peer);
-        if form.dialect == Dialect::Extended {
-            self.dialect = Dialect::Extended;
-        }
-        let is_greeting = form.dialect == Dialect::Extended && !form.extended;
-        self.cache.store(message, &received[..extent.bytes], fields);
+        self.last.keep(&message, &received[..extent.bytes], fields);
         self.start += extent.bytes;
-        Ok(if is_greeting { Read::Greeting } else { Read::Message })
+        if form.dialect == Dialect::Legacy {
+            return Ok(Incoming::Message(message));
+        }
+        self.dialect = Dialect::Extended;
+        Ok(if form.extended { Incoming::Message(message) } else { Incoming::Greeting })
     }
 
     /// The next frame of the bytes at hand. Removes the bytes that it uses from their front; `None`
@@ -191,7 +157,7 @@ impl Decoder {
     /// As for [`message`](Self::message).
     pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Message>, WireError> {
         loop {
-            let message = self.message()?.cloned();
+            let message = self.message()?;
             if message.is_some() || bytes.is_empty() {
                 return Ok(message);
             }

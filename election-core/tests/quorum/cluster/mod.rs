@@ -211,17 +211,7 @@ impl Cluster {
         let Some(machine) = there.machine.as_mut().filter(|_| !there.paused) else { return };
         let local = there.clock.local(self.now);
         let told = format!("{input:?}");
-        #[cfg(feature = "model-checking")]
-        let twin = (self.plan.seed % 4 == 0).then(|| machine.clone());
-        #[cfg(feature = "model-checking")]
-        let in_full = twin.map(|mut twin| (twin.step_in_full(local, &input), twin));
-        let step = machine.step(local, input);
-        #[cfg(feature = "model-checking")]
-        if let Some((other, twin)) = in_full {
-            let same = (&other, &twin) == (&step, &*machine);
-            assert!(same, "{told}: {step:?} of\n{machine:?}\nrather than {other:?} of\n{twin:?}");
-        }
-        let Step { change, action, wake_at } = step;
+        let Step { change, action, wake_at } = machine.step(local, input);
         there.rest = if there.stepped == self.now { there.rest + 1 } else { 0 };
         there.stepped = self.now;
         there.wake_at = wake_at;

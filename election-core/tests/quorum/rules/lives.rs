@@ -27,7 +27,6 @@ fn plain(hand: &mut Hand, reached: u64) {
 
 #[test]
 fn two_lives_on_one_connection_are_two_lives() {
-    // In the routine of a follower, too.
     let mut hand = Hand::following(3);
     let busy = Beat { availability: Busy, ..replica(6) };
     hand.listen(BOOTED + 1_000, &[(C, primary(6)), (B, busy)]);

@@ -122,6 +122,15 @@ fn who_has_come_back_and_stayed_leads_again() {
 }
 
 #[test]
+fn a_look_that_is_due_with_the_end_of_belief_hides_no_loss() {
+    let mut hand = leads_for(true);
+    assert_eq!(goes_on(&mut hand, 20, follows(100)), None);
+    hand.now += 60_000;
+    let change = hand.input(Input::Tick);
+    assert!(matches!(change, Some(Change::Lost { reason: Loss::Expired, .. })), "{change:?}");
+}
+
+#[test]
 fn who_comes_and_goes_does_not() {
     let mut hand = leads_for(true);
     for _ in 0..5 {
