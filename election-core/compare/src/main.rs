@@ -1,168 +1,196 @@
-//! What the quorum side costs beside `raft` 0.7 and `omnipaxos` 0.2, measured in one run.
+//! What the quorum machine of election-core costs beside `raft` 0.7, measured in one run:
+//! `cargo run --release` in this directory, or with `-- --brief` from fewer repetitions.
 //!
-//! ```text
-//! cd election-core/compare
-//! cargo run --release                      # times and frames
-//! cargo run --release -- --brief           # the same table from fewer repetitions
-//! cargo run --release -- --instructions    # instructions and memory accesses; needs valgrind
-//! cargo run --release --features count     # allocations, with an allocator that counts
-//! cargo run --release -- election-core "leader hears"    # one figure alone, for a profiler
-//! ```
+//! Every operation is timed for all contenders in turn, over and over, and the table has the
+//! medians. So other load on the machine slows all of them. Times and ratios differ from one machine
+//! to another.
 //!
-//! Every operation is timed for all four contenders in turn, over and over, and the median is
-//! printed. So other load on the machine slows all of them. Times differ from one machine to
-//! another, and their ratios do, too: how long a move takes that waits for stores before it depends
-//! on the processor. The counts of `--instructions` are the same everywhere (x86-64, one compiler),
-//! but for a hundredth in raft's, whose tables are hashed with random keys.
+//! The same for both: three or five nodes in memory, a network without delay or loss, and disks that
+//! save at once. All frames are bytes: each is written and read again. Where one node hears
+//! heartbeats, the time is that of reading them and acting on them. An election goes from the tick
+//! that starts it, with all nodes alive and no leader, until all others follow the winner.
 //!
-//! # What is the same
+//! What differs:
 //!
-//! Three or five nodes, all in memory, on a network without delay or loss, with disks that save at
-//! once. A row does the same for each contender: one heartbeat heard; one call with nothing to do;
-//! one heartbeat interval; one election from the tick that starts it (all nodes alive, no leader)
-//! to a leader that all others follow; one leader that crashes, is replaced and starts again. Where
-//! a row says "codec", every frame was written as bytes and read again.
-//!
-//! # What differs
-//!
-//! * raft and omnipaxos replicate a log, and their leaders are leaders of that log. Nobody proposes
-//!   anything here, but raft's new leader appends the empty entry that it needs to commit, and
-//!   omnipaxos lets all nodes promise the new ballot. election-core has no log. It saves a ballot,
-//!   and keeps at most one *acting* leader at a time. The others do not do so by themselves: they
-//!   say who leads a term, and rely on the log to stop an old leader.
-//! * election-core takes frames by reference and returns nothing where nothing is to be done
-//!   (`Quorum::hear`, `Quorum::tick`). raft and omnipaxos take frames by value, and collect what is
-//!   to be sent.
-//! * raft is measured below its `RawNode`, which would cost more: messages are taken directly from
-//!   `Raft`, saving its hard state costs nothing, its logger is compiled out. "checked" is raft
-//!   with `check_quorum` and `pre_vote`, which is nearer to what election-core always does.
-//! * Heartbeats: in election-core every node sends to every other, because a failover also depends
-//!   on what followers say. In raft the leader sends and the others answer. In omnipaxos every node
-//!   asks and the others answer. So an interval has N·(N−1), 2·(N−1) and 2·N·(N−1) frames. When
-//!   raft's follower and omnipaxos's hear a heartbeat, they also make the answer; in election-core
-//!   nobody answers. Frames differ in content: election-core's heartbeat has stamps, echo,
-//!   incarnations and the list's fingerprint (about 200 bytes of text), raft's has five small
-//!   integers (about 10 bytes of protobuf).
-//! * Codecs: frames of election-core contain their length; protobuf's get it for nothing. omnipaxos
-//!   has no codec, and so its rounds and elections are without one.
-//! * Elections in virtual time: election-core sleeps until a deadline, raft is ticked once an
-//!   interval. Both wait equally long, once 25 intervals (5 s of 200 ms) and once 10, which is
-//!   raft's default proportion. Meanwhile election-core goes on with its heartbeats, while raft's
-//!   followers are silent. raft draws its wait anew, up to twice that. omnipaxos always waits two
-//!   rounds, which is why its figure is the same in both rows.
-//! * Leaders start again from their disks, and the figures include that; omnipaxos from its
-//!   promise.
+//! * In election-core every node sends heartbeats to every other, because failover depends on what
+//!   followers say: N·(N−1) frames an interval. In raft the leader sends and the others answer:
+//!   2·(N−1) frames. A follower of raft also makes the answer when it hears its leader.
+//! * A heartbeat of election-core is about 200 bytes of text with stamps. One of raft is about 10
+//!   bytes of protobuf.
+//! * raft elects the leader of a log, and a new leader appends the empty entry that it needs to
+//!   commit. election-core has no log: it saves a ballot, and at most one leader acts at a time.
+//! * raft is measured below its `RawNode`, which would cost more: messages are taken from `Raft`,
+//!   saving costs nothing, and the logger is compiled out.
 #![forbid(unsafe_code)]
 
-mod contender;
-mod instructions;
-mod omni;
 mod ours;
 mod raft_rs;
-mod table;
-mod watch;
 
-use contender::{BRISK, Cluster, PATIENT, Patience, Play};
-use omni::Omni;
 use ours::Ours;
 use raft_rs::RaftRs;
-use table::{Kind, Row, Unit};
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    time::{Duration, Instant},
+};
 
-/// How often each operation is measured.
-const TIMES: usize = if cfg!(feature = "count") { 3 } else { 41 };
-const BRIEF: usize = 3;
+/// How many operations are timed at once where reading the clock costs as much as one of them.
+const BATCH: usize = 64;
+/// How long an operation is repeated before it is another contender's turn.
+const TURN: Duration = Duration::from_millis(8);
 
-fn main() -> std::io::Result<()> {
-    let (options, selected): (Vec<_>, Vec<_>) =
-        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
-    let names = [Ours::NAME, RaftRs::<false>::NAME, RaftRs::<true>::NAME, Omni::NAME];
-    let columns = [
-        operations::<Ours>(&selected),
-        operations::<RaftRs<false>>(&selected),
-        operations::<RaftRs<true>>(&selected),
-        operations::<Omni>(&selected),
-    ];
-    let kind = if cfg!(feature = "count") { Kind::Allocations } else { Kind::Times };
-    match options.first().map(String::as_str) {
-        None => table::print(&names, &table::rows(columns, TIMES), kind),
-        Some("--brief") => table::print(&names, &table::rows(columns, BRIEF), kind),
-        Some(instructions::COUNTED) => instructions::perform(columns),
-        Some("--instructions") => {
-            let counts = instructions::counted(&selected)?;
-            let rows = table::counted(&columns, &counts, |counts| counts.instructions);
-            table::print(&names, &rows, Kind::Counts("instructions"));
-            let rows = table::counted(&columns, &counts, |counts| counts.reads + counts.writes);
-            println!();
-            table::print(&names, &rows, Kind::Counts("reads and writes of memory"));
-        }
-        Some(other) => {
-            return Err(std::io::Error::other(format!(
-                "there is no option {other}; there are --brief and --instructions"
-            )));
-        }
+/// A contender: nodes in memory, and the frames between them.
+trait Cluster: Sized + 'static {
+    const NAME: &'static str;
+
+    /// All nodes are alive and none leads. One of them is due to start an election.
+    fn leaderless(count: usize) -> Self;
+    /// Whether a node leads and all others follow it.
+    fn is_led(&self) -> bool;
+    /// Lets time pass until a node has something to do, and lets it do that.
+    fn wake(&mut self);
+    /// Delivers the next frame, if there is one.
+    fn deliver_one(&mut self) -> bool;
+    /// Lets one heartbeat interval pass, and returns the number of frames delivered.
+    fn beat(&mut self) -> usize;
+    /// The leader hears a follower again and again, or a follower hears the leader.
+    fn hearing(self, by_leader: bool) -> Play;
+
+    fn settle(&mut self) -> usize {
+        std::iter::from_fn(|| self.deliver_one().then_some(())).count()
     }
-    Ok(())
+
+    fn elect(&mut self) -> usize {
+        self.wake();
+        let mut frames = 0;
+        while !self.is_led() {
+            assert!(self.deliver_one(), "nobody was elected");
+            frames += 1;
+        }
+        frames
+    }
+
+    /// A node leads and all others follow it, long enough that nobody stands aside any more.
+    fn led(count: usize) -> Self {
+        let mut cluster = Self::leaderless(count);
+        cluster.elect();
+        cluster.settle();
+        for _ in 0..100 {
+            cluster.beat();
+        }
+        cluster
+    }
 }
 
-/// All operations of one contender, in the order of the rows. What is selected is a column, and
-/// then rows.
-fn operations<C: Cluster>(selected: &[String]) -> Vec<Row> {
-    let mut rows = vec![
-        Row::of("follower hears its leader, N=3", Unit::Nanos, C::hearing(false, false)),
-        Row::of("leader hears a follower, N=3", Unit::Nanos, C::hearing(true, false)),
-        Row::of("  with codec: follower", Unit::Nanos, C::hearing(false, true)),
-        Row::of("  with codec: leader", Unit::Nanos, C::hearing(true, true)),
-        Row::of("idle tick, follower", Unit::Nanos, Some(C::idling(false))),
-        Row::of("idle tick, leader", Unit::Nanos, Some(C::idling(true))),
-    ];
-    for (count, interval, election) in [
-        (3, "heartbeat interval with codec, N=3", "election with codec, N=3"),
-        (5, "heartbeat interval with codec, N=5", "election with codec, N=5"),
-    ] {
-        rows.push(Row::of(interval, Unit::Nanos, Some(beats::<C>(count))));
-        rows.push(Row::of(election, Unit::Nanos, Some(elections::<C>(count))));
+/// Frames in the order in which they were sent. The buffers are reused: the network allocates
+/// nothing.
+struct Mail {
+    letters: VecDeque<(usize, usize, Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+impl Mail {
+    fn new() -> Self {
+        Self { letters: VecDeque::with_capacity(64), bytes: Vec::with_capacity(8_192) }
     }
-    for (count, patience, name) in [
-        (3, PATIENT, "virtual elections/s, N=3, 25 beats"),
-        (3, BRISK, "virtual elections/s, N=3, 10 beats"),
-        (5, PATIENT, "virtual elections/s, N=5, 25 beats"),
-        (5, BRISK, "virtual elections/s, N=5, 10 beats"),
-    ] {
-        rows.push(Row::of(name, Unit::PerSecond, Some(failovers::<C>(count, patience))));
+
+    /// Sends one frame to all of `to`, the sender excepted.
+    fn send(&mut self, from: usize, to: Range<usize>, encode: impl FnOnce(&mut Vec<u8>)) {
+        if self.letters.is_empty() {
+            self.bytes.clear();
+        }
+        let start = self.bytes.len();
+        encode(&mut self.bytes);
+        let end = self.bytes.len();
+        let receivers = to.filter(|to| *to != from);
+        self.letters.extend(receivers.map(|to| (from, to, start..end)));
     }
-    let (column, row) = (selected.first(), selected.get(1).map(String::as_str));
-    let column = column.is_none_or(|column| column == C::NAME);
-    rows.iter_mut().for_each(|each| each.keep_if(column, row));
-    rows
+
+    /// The next frame, with its sender and its receiver.
+    fn take(&mut self) -> Option<(usize, usize, &[u8])> {
+        let (from, to, range) = self.letters.pop_front()?;
+        Some((from, to, &self.bytes[range]))
+    }
+}
+
+/// One operation, ready to be timed again and again.
+type Play = Box<dyn FnMut() -> Sample>;
+
+/// The nanoseconds that one operation took, and its number of frames.
+type Sample = (f64, f64);
+
+/// Times `work`, which performs this many operations and returns the number of their frames.
+fn timed(operations: usize, work: impl FnOnce() -> usize) -> Sample {
+    let began = Instant::now();
+    let frames = work();
+    let nanos = began.elapsed().as_secs_f64() * 1e9 / operations as f64;
+    (nanos, frames as f64 / operations as f64)
+}
+
+fn rows<C: Cluster>() -> [(&'static str, Play); 6] {
+    [
+        ("follower hears its leader, with codec, N=3", C::led(3).hearing(false)),
+        ("leader hears a follower, with codec, N=3", C::led(3).hearing(true)),
+        ("heartbeat interval with codec, N=3", beats::<C>(3)),
+        ("heartbeat interval with codec, N=5", beats::<C>(5)),
+        ("election with codec, N=3", elections::<C>(3)),
+        ("election with codec, N=5", elections::<C>(5)),
+    ]
 }
 
 fn beats<C: Cluster>(count: usize) -> Play {
-    let mut post = C::post(count, C::CODED);
-    let mut cluster = C::led(count, PATIENT, &mut post);
-    Box::new(move |watch| {
-        let mut frames = 0;
-        watch.measure(16, || frames = (0..16).map(|_| cluster.beat(&mut post)).sum());
-        watch.frames += frames;
-    })
+    let mut cluster = C::led(count);
+    Box::new(move || timed(16, || (0..16).map(|_| cluster.beat()).sum()))
 }
 
 fn elections<C: Cluster>(count: usize) -> Play {
-    const CLUSTERS: u64 = 8;
-    let mut post = C::post(count, C::CODED);
-    Box::new(move |watch| {
-        let mut clusters: Vec<C> = (0..CLUSTERS).map(|_| C::leaderless(count, &mut post)).collect();
-        let mut frames = 0;
-        watch.measure(CLUSTERS, || {
-            frames = clusters.iter_mut().map(|cluster| cluster.elect(&mut post)).sum();
-        });
-        watch.frames += frames;
+    Box::new(move || {
+        let mut cluster = C::leaderless(count);
+        timed(1, || cluster.elect())
     })
 }
 
-fn failovers<C: Cluster>(count: usize, patience: Patience) -> Play {
-    let mut post = C::post(count, false);
-    let mut cluster = C::led(count, patience, &mut post);
-    Box::new(move |watch| {
-        watch.measure(32, || (0..32).for_each(|_| cluster.replace_leader(&mut post)));
-    })
+/// Lets all contenders take turns, and returns their medians.
+fn measured<const N: usize>(mut plays: [Play; N], turns: usize) -> [Sample; N] {
+    let mut samples = [const { Vec::new() }; N];
+    for _ in 0..=turns {
+        for (play, samples) in plays.iter_mut().zip(&mut samples) {
+            samples.push(turn(play));
+        }
+    }
+    // The first turn warms up.
+    samples.map(|mut samples| median(samples.split_off(1)))
+}
+
+fn turn(play: &mut Play) -> Sample {
+    let began = Instant::now();
+    let mut samples = vec![play()];
+    while began.elapsed() < TURN {
+        samples.push(play());
+    }
+    median(samples)
+}
+
+fn median(mut samples: Vec<Sample>) -> Sample {
+    samples.sort_by(|one, other| one.0.total_cmp(&other.0));
+    samples.swap_remove(samples.len() / 2)
+}
+
+fn main() {
+    let turns = if std::env::args().any(|option| option == "--brief") { 3 } else { 41 };
+    let names = [Ours::NAME, RaftRs::<false>::NAME, RaftRs::<true>::NAME];
+    println!("medians; frames in brackets; × how many times as long as election-core it took\n");
+    println!("{:<44}{:>18}{:>26}{:>26}", "", names[0], names[1], names[2]);
+    let rafts = rows::<RaftRs<false>>().into_iter().zip(rows::<RaftRs<true>>());
+    for ((name, ours), ((_, raft), (_, checked))) in rows::<Ours>().into_iter().zip(rafts) {
+        let cells = measured([ours, raft, checked], turns);
+        print!("{name:<44}");
+        for (column, (nanos, frames)) in cells.iter().enumerate() {
+            print!("{:>18}", format!("{nanos:.1} ns [{frames:.0}]"));
+            if column > 0 {
+                print!("{:>8}", format!("×{:.2}", nanos / cells[0].0));
+            }
+        }
+        println!();
+    }
 }

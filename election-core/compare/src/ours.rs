@@ -1,415 +1,221 @@
-//! election-core: the quorum machine, woken when it asks for that, and its wire format.
+//! election-core as a driver uses it: the quorum machine, woken when it asks for that, and its wire
+//! format.
 
-use crate::{
-    contender::{BATCH, Cluster, Letter, Mail, PATIENT, Patience, Play},
-    watch::Watch,
-};
+use crate::{BATCH, Cluster, Mail, Play, timed};
 use election_core::{
-    Change, Incarnation, Input, Label, NodeId, Protocol, Step, Timestamp,
+    Incarnation, Input, Label, NodeId, Protocol as _, Timestamp,
     quorum::{
-        Action, Attestation, Audience, Ballot, Config, Connection, Event, Message, Peer, Position,
-        Quorum, Restored,
+        Action, Attestation, Audience, Config, Connection, Event, Message, Peer, Position, Quorum,
+        Restored,
         wire::{Decoder, Dialect, Encoder, Frame},
     },
 };
-use std::{hint::black_box, ops::Range, time::Duration};
-use uuid::Uuid;
+use std::{hint::black_box, time::Duration};
 
+/// The default interval.
 const BEAT: Duration = Duration::from_millis(200);
 
-#[derive(Clone)]
 pub(crate) struct Ours {
     nodes: Vec<Node>,
     now: Timestamp,
-    leader: usize,
-    lives: u64,
+    mail: Mail,
+    /// Indexed by receiver, then by sender.
+    decoders: Vec<Vec<Decoder>>,
 }
 
 #[derive(Clone)]
 struct Node {
     machine: Quorum,
     wake_at: Timestamp,
-    alive: bool,
-    life: u64,
-    disk: Option<Ballot>,
+    encoder: Encoder,
+    frame: Frame,
 }
 
-pub(crate) struct Post {
-    /// A plain letter is the place of its frame in `sent`, as a coded one is a range of bytes.
-    mail: Mail<usize>,
-    sent: Vec<Message>,
-    frames: Vec<Frame>,
-    encoders: Vec<Encoder>,
-    /// Indexed by receiver, then by sender.
-    decoders: Vec<Vec<Decoder>>,
+fn node(count: usize, me: usize) -> Node {
+    let ids = (0..count).map(|n| NodeId::new(&format!("node-{n}")).expect("an id"));
+    let address = Label::new("10.0.0.42:6004").expect("an address");
+    let config = Config::builder(ids.clone().nth(me).expect("a member"), ids, address);
+    let config = config.hb_interval(BEAT).build().expect("a configuration");
+    let encoder = Encoder::new(config.members().clone()).expect("ids");
+    let life = Incarnation::from_random_bytes((me as u128).to_be_bytes());
+    let position = Some(Position::default());
+    let machine = Quorum::new(config, life, &Restored::Nothing, position, 42);
+    let wake_at = Timestamp::ZERO + Duration::from_secs(86_400);
+    Node { machine, wake_at, encoder, frame: Frame::new() }
 }
 
 fn peer(place: usize) -> Peer {
     Peer::new(u8::try_from(place).expect("a small cluster"))
 }
 
-fn config(count: usize, me: usize, patience: Patience) -> Config {
-    let ids = || (0..count).map(|n| NodeId::new(&format!("node-{n}")).expect("an id"));
-    let address = Label::new("10.0.0.42:6004").expect("an address");
-    let id = ids().nth(me).expect("a member");
-    let down_after = BEAT * patience.0;
-    let builder = Config::builder(id, ids(), address).hb_interval(BEAT).down_after(down_after);
-    builder.build().expect("a configuration")
+/// Reads a frame like a driver; the copy stands for the kernel's copy in a read.
+fn read(decoder: &mut Decoder, from: usize, bytes: &[u8]) -> Input<Event> {
+    decoder.space()[..bytes.len()].copy_from_slice(bytes);
+    decoder.filled(bytes.len());
+    let message = decoder.message().expect("a frame").expect("a whole frame");
+    Input::Event(Event::Received { from: peer(from), connection: Connection(1), message })
 }
 
-fn machine(config: Config, life: u64, disk: Option<&Ballot>) -> Quorum {
-    let incarnation =
-        Incarnation::new(Uuid::from_u128(0x0123_4567_89ab_4def_u128 << 64 | u128::from(life)));
-    let restored = disk.map_or(Restored::Nothing, |ballot| Restored::Ballot(ballot.clone()));
-    Quorum::new(config, incarnation, &restored, Some(Position::default()), 42)
+/// Makes a heartbeat the next one of its sender.
+fn restamp(message: &mut Message) {
+    let later = Duration::from_nanos(1);
+    let Message::Heartbeat(heartbeat) = message else { panic!("{message:?}") };
+    let extension = heartbeat.extension.as_mut().expect("a peer of this protocol");
+    extension.stamp.at = extension.stamp.at + later;
+    if let Attestation::Echo(echo) = &mut extension.attestation {
+        echo.at = echo.at + later;
+    }
 }
 
 impl Ours {
-    fn fresh(count: usize, patience: Patience) -> Self {
-        let node = |place: usize| Node {
-            machine: machine(config(count, place, patience), place as u64 + 1, None),
-            wake_at: Timestamp::ZERO,
-            alive: true,
-            life: 1,
-            disk: None,
-        };
-        let now = Timestamp::ZERO + Duration::from_secs(86_400);
-        Self { nodes: (0..count).map(node).collect(), now, leader: 0, lives: 1_000 }
-    }
-
     /// Gives one input and performs the actions, until nothing is due.
-    fn step(&mut self, place: usize, input: Input<Event>, post: &mut Post) {
-        let step = self.nodes[place].machine.step(self.now, input);
-        self.perform(place, step, post);
-    }
-
-    #[inline(always)]
-    fn tick(&mut self, place: usize, post: &mut Post) {
-        let step = self.nodes[place].machine.step(self.now, Input::Tick);
-        self.perform(place, step, post);
-    }
-
-    fn perform(&mut self, place: usize, step: Step<Action>, post: &mut Post) {
-        let count = self.nodes.len();
-        let node = &mut self.nodes[place];
-        if let Some(Change::Elected(_)) = &step.change {
-            self.leader = place;
-        }
-        node.wake_at = step.wake_at.unwrap_or(Timestamp::MAX);
-        let is_due = node.wake_at <= self.now;
-        match step.action {
-            None => {}
-            Some(Action::Save(ballot)) => {
-                let saved = Event::Saved(ballot.promised);
-                node.disk = Some(ballot);
-                return self.step(place, Input::Event(saved), post);
-            }
-            Some(Action::Send { to, message }) => post.send(place, to, count, message),
-        }
-        if is_due {
-            self.tick(place, post);
-        }
-    }
-
-    #[inline(always)] // the loops around it do little else
-    fn deliver_one(&mut self, post: &mut Post) -> bool {
-        let Some((from, to, letter)) = post.mail.pop() else { return false };
-        if !self.nodes[to].alive {
-            return true;
-        }
-        let connection = Connection(self.nodes[from].life);
-        let machine = &mut self.nodes[to].machine;
-        let mut hear = |message: &Message| {
-            let message = message.clone();
-            machine.step(self.now, Input::Event(Event::Received { from: peer(from), connection, message }))
-        };
-        let heard = match &letter {
-            Letter::Plain(place) => hear(&post.sent[*place]),
-            Letter::Coded(place) => {
-                hear(read(&mut post.decoders[to][from], post.mail.bytes(place.clone())))
-            }
-        };
-        self.perform(to, heard, post);
-        true
-    }
-
-    /// The next instant at which some node asks to be called.
-    fn next(&self) -> Timestamp {
-        let wakes = self.nodes.iter().filter(|node| node.alive).map(|node| node.wake_at);
-        wakes.min().unwrap_or(Timestamp::MAX)
-    }
-
-    /// Goes to an instant, calls every node that asks for it, and delivers all frames.
-    fn at(&mut self, instant: Timestamp, post: &mut Post) {
-        self.now = instant;
-        for place in 0..self.nodes.len() {
-            if self.nodes[place].alive && self.nodes[place].wake_at <= instant {
-                self.tick(place, post);
-            }
-        }
-        while self.deliver_one(post) {}
-    }
-
-    fn is_led(&self) -> bool {
-        let leader = &self.nodes[self.leader];
-        if !leader.alive || !leader.machine.is_leader(self.now) {
-            return false;
-        }
-        let supported = Some((peer(self.leader), leader.machine.promised()));
-        self.nodes.iter().enumerate().all(|(place, node)| {
-            // A node also supports the candidate it votes for; it follows from the announcement on.
-            let follows = |node: &Node| {
-                node.machine.supported() == supported && node.machine.followed().is_some()
-            };
-            place == self.leader || !node.alive || follows(node)
-        })
-    }
-
-    fn until_led(&mut self, post: &mut Post) {
-        while !self.is_led() {
-            self.at(self.next(), post);
-        }
-    }
-
-    /// Starts a node that is not running.
-    fn start(&mut self, place: usize, post: &mut Post) {
-        self.lives += 1;
-        let node = &mut self.nodes[place];
-        let config = node.machine.config().clone();
-        node.machine = machine(config, self.lives, node.disk.as_ref());
-        (node.alive, node.life) = (true, self.lives);
-        self.tick(place, post);
-        while self.deliver_one(post) {}
-    }
-}
-
-impl Post {
-    fn send(&mut self, from: usize, to: Audience, count: usize, message: Message) {
-        let letter = if self.mail.is_coded() {
-            Letter::Coded(self.written(from, &message))
-        } else {
-            if self.mail.letters.is_empty() {
-                self.sent.clear();
-            }
-            self.sent.push(message);
-            Letter::Plain(self.sent.len() - 1)
-        };
-        match to {
-            Audience::One(to) => self.mail.push(from, to.index(), letter),
-            Audience::All => {
-                for to in (0..count).filter(|to| *to != from) {
-                    self.mail.push(from, to, letter.clone());
+    fn step(&mut self, place: usize, input: Input<Event>) {
+        let mut next = Some(input);
+        while let Some(input) = next {
+            let step = self.nodes[place].machine.step(self.now, input);
+            let wake_at = step.wake_at.unwrap_or(Timestamp::MAX);
+            self.nodes[place].wake_at = wake_at;
+            next = (wake_at <= self.now).then_some(Input::Tick);
+            match step.action {
+                Some(Action::Save(ballot)) => {
+                    next = Some(Input::Event(Event::Saved(ballot.promised)));
                 }
+                Some(Action::Send { to, message }) => self.send(place, to, &message),
+                None => {}
             }
         }
     }
 
     /// A frame to all members is written once.
-    fn written(&mut self, from: usize, message: &Message) -> Range<usize> {
-        let (encoder, frame) = (&self.encoders[from], &mut self.frames[from]);
-        let bytes = encoder.encode(message, Dialect::Extended, frame);
-        self.mail.written(|to| to.extend_from_slice(bytes))
-    }
-}
-
-/// Like a driver; the copy stands for the kernel's copy in a read.
-fn read<'d>(decoder: &'d mut Decoder, bytes: &[u8]) -> &'d Message {
-    decoder.space()[..bytes.len()].copy_from_slice(bytes);
-    decoder.filled(bytes.len());
-    decoder.message().expect("a frame").expect("a whole frame")
-}
-
-/// Looks at a step as a driver does: whether there is anything to do.
-fn look_at(step: Step<Action>) {
-    black_box(&step);
-}
-
-impl Cluster for Ours {
-    const NAME: &'static str = "election-core";
-    const CODED: bool = true;
-    type Post = Post;
-
-    fn post(count: usize, coded: bool) -> Post {
-        let members = |me| config(count, me, PATIENT).members().clone();
-        let decoders = |me| (0..count).map(|_| Decoder::new(members(me))).collect();
-        Post {
-            mail: Mail::new(coded),
-            sent: Vec::with_capacity(1_024),
-            frames: vec![Frame::new(); count],
-            encoders: (0..count).map(|me| Encoder::new(members(me)).expect("ids")).collect(),
-            decoders: (0..count).map(decoders).collect(),
-        }
+    fn send(&mut self, from: usize, to: Audience, message: &Message) {
+        let to = match to {
+            Audience::All => 0..self.nodes.len(),
+            Audience::One(peer) => peer.index()..peer.index() + 1,
+        };
+        let Node { encoder, frame, .. } = &mut self.nodes[from];
+        let frame = encoder.encode(message, Dialect::Extended, frame);
+        self.mail.send(from, to, |to| to.extend_from_slice(frame));
     }
 
-    fn led(count: usize, patience: Patience, post: &mut Post) -> Self {
-        let mut cluster = Self::fresh(count, patience);
-        cluster.at(cluster.now, post);
-        cluster.until_led(post);
-        for _ in 0..10 {
-            cluster.beat(post);
-        }
-        cluster
+    fn leader(&self) -> Option<usize> {
+        self.nodes.iter().position(|node| node.machine.is_leader(self.now))
     }
 
-    fn leaderless(count: usize, post: &mut Post) -> Self {
-        let mut cluster = Self::led(count, PATIENT, post);
-        let leader = cluster.leader;
-        // All stand aside for a while, or they would elect in the instant in which it lets go. The
-        // first of them stands again before the others do, and when no heartbeat is due.
-        for place in (0..count).filter(|place| *place != leader) {
-            cluster.step(place, Input::Resign, post);
-            cluster.beat(post);
-        }
-        cluster.at(cluster.now + BEAT / 10, post);
-        let epoch = cluster.nodes[leader].machine.promised();
-        cluster.step(leader, Input::Resign, post);
-        cluster.step(leader, Input::Stopped(epoch), post);
-        while cluster.deliver_one(post) {}
-        // The instant before a node is elected.
+    /// The next instant at which some node asks to be called.
+    fn next(&self) -> Timestamp {
+        self.nodes.iter().map(|node| node.wake_at).min().unwrap_or(Timestamp::MAX)
+    }
+
+    /// Goes on until a node is elected, and returns the nodes and the time just before that.
+    fn until_led(&mut self) -> (Vec<Node>, Timestamp) {
         loop {
-            let before = cluster.clone();
-            cluster.at(cluster.next(), post);
-            if cluster.is_led() {
+            let before = (self.nodes.clone(), self.now);
+            self.wake();
+            self.settle();
+            if self.is_led() {
                 return before;
             }
         }
     }
 
-    fn elect(&mut self, post: &mut Post) -> u64 {
-        self.now = self.next();
-        for place in 0..self.nodes.len() {
-            if self.nodes[place].wake_at <= self.now {
-                self.tick(place, post);
-            }
+    /// The next frame of this node to all members.
+    fn next_heartbeat(&mut self, from: usize) -> Message {
+        let node = &mut self.nodes[from];
+        self.now = node.wake_at.max(self.now);
+        let step = node.machine.step(self.now, Input::Tick);
+        let Some(Action::Send { message, .. }) = step.action else { panic!("{step:?}") };
+        message
+    }
+}
+
+impl Cluster for Ours {
+    const NAME: &'static str = "election-core";
+
+    /// The first leader has resigned. The others have stood aside before, or they would elect in
+    /// the instant in which it lets go. The next of them stands again when no heartbeat is due.
+    fn leaderless(count: usize) -> Self {
+        let nodes: Vec<_> = (0..count).map(|me| node(count, me)).collect();
+        let decoder = |of: &Node| Decoder::new(of.machine.config().members().clone());
+        let decoders = |of| (0..count).map(|_| decoder(of)).collect();
+        let decoders = nodes.iter().map(decoders).collect();
+        let (now, mail) = (Timestamp::ZERO, Mail::new());
+        let mut cluster = Self { nodes, now, mail, decoders };
+        cluster.until_led();
+        let leader = cluster.leader().expect("a leader");
+        for place in (0..count).filter(|place| *place != leader) {
+            cluster.step(place, Input::Resign);
+            cluster.beat();
         }
-        let mut frames = 0;
-        while !self.is_led() {
-            assert!(self.deliver_one(post), "nobody was elected");
-            frames += 1;
-        }
-        post.mail.clear();
-        frames
+        cluster.now = cluster.now + BEAT / 10;
+        let epoch = cluster.nodes[leader].machine.promised();
+        cluster.step(leader, Input::Resign);
+        cluster.step(leader, Input::Stopped(epoch));
+        cluster.settle();
+        (cluster.nodes, cluster.now) = cluster.until_led();
+        cluster
     }
 
-    fn beat(&mut self, post: &mut Post) -> u64 {
+    /// A node also supports the candidate that it votes for. It follows from the announcement on.
+    fn is_led(&self) -> bool {
+        let Some(leader) = self.leader() else { return false };
+        let led = Some((peer(leader), self.nodes[leader].machine.promised()));
+        let follows = |node: &Quorum| node.supported() == led && node.followed().is_some();
+        let mut others = (0..self.nodes.len()).filter(|place| *place != leader);
+        others.all(|place| follows(&self.nodes[place].machine))
+    }
+
+    fn wake(&mut self) {
+        self.now = self.next().max(self.now);
+        for place in 0..self.nodes.len() {
+            if self.nodes[place].wake_at <= self.now {
+                self.step(place, Input::Tick);
+            }
+        }
+    }
+
+    fn deliver_one(&mut self) -> bool {
+        let Some((from, to, frame)) = self.mail.take() else { return false };
+        let input = read(&mut self.decoders[to][from], from, frame);
+        self.step(to, input);
+        true
+    }
+
+    fn beat(&mut self) -> usize {
         let end = self.now + BEAT;
         let mut frames = 0;
-        loop {
-            let next = self.next();
-            if next > end {
-                break;
-            }
-            self.now = next;
-            for place in 0..self.nodes.len() {
-                if self.nodes[place].wake_at <= next {
-                    self.tick(place, post);
-                }
-            }
-            while self.deliver_one(post) {
-                frames += 1;
-            }
+        while self.next() <= end {
+            self.wake();
+            frames += self.settle();
         }
         self.now = end;
         frames
     }
 
-    fn replace_leader(&mut self, post: &mut Post) {
-        let crashed = self.leader;
-        self.nodes[crashed].alive = false;
-        self.until_led(post);
-        self.start(crashed, post);
-    }
-
-    fn hearing(by_leader: bool, coded: bool) -> Option<Play> {
-        let mut post = Self::post(3, false);
-        let mut cluster = Self::led(3, PATIENT, &mut post);
-        let leader = cluster.leader;
-        let follower = (0..3).find(|place| *place != leader).expect("a follower");
+    /// A heartbeat that is heard twice is an old one. So each is written with a stamp of its own.
+    fn hearing(mut self, by_leader: bool) -> Play {
+        let leader = self.leader().expect("a leader");
+        let follower = (leader + 1) % self.nodes.len();
         let (from, to) = if by_leader { (follower, leader) } else { (leader, follower) };
-        let template = cluster.next_heartbeat(from, &mut post);
-        // Frames that it has sent meanwhile can be echoed.
-        cluster.next_heartbeat(to, &mut post);
-        let life = cluster.nodes[from].life;
-        let mut node = cluster.nodes[to].clone();
-        let mut post = Self::post(3, true);
-        let now = cluster.now + Duration::from_millis(1);
-        let mut messages = Vec::new();
-        let mut bytes = Vec::new();
-        let mut nanos = 0;
-        Some(Box::new(move |watch: &mut Watch| {
-            let Post { encoders, frames, decoders, .. } = &mut post;
-            let (peer, connection) = (peer(from), Connection(life));
-            messages.clear();
-            bytes.clear();
-            let mut len = 0;
+        let mut heartbeat = self.next_heartbeat(from);
+        // What the hearer has sent meanwhile can be echoed.
+        self.next_heartbeat(to);
+        let now = self.now + Duration::from_millis(1);
+        let mut frames = Vec::new();
+        Box::new(move || {
+            frames.clear();
+            let Node { encoder, frame, .. } = &mut self.nodes[from];
             for _ in 0..BATCH {
-                nanos += 1;
-                let message = restamped(&template, nanos);
-                let frame = &mut frames[from];
-                let coded = encoders[from].encode(&message, Dialect::Extended, frame);
-                bytes.extend_from_slice(coded);
-                len = coded.len();
-                messages.push(message);
+                restamp(&mut heartbeat);
+                frames.extend_from_slice(encoder.encode(&heartbeat, Dialect::Extended, frame));
             }
-            if coded {
-                let decoder = &mut decoders[to][from];
-                watch.measure(BATCH, || {
-                    for frame in bytes.chunks_exact(len) {
-                        let message = read(decoder, black_box(frame));
-                        let message = message.clone();
-look_at(node.machine.step(now, Input::Event(Event::Received { from: peer, connection, message })));
-                    }
-                });
-            } else {
-                watch.measure(BATCH, || {
-                    for message in &messages {
-                        let message = black_box(message);
-                        let message = message.clone();
-look_at(node.machine.step(now, Input::Event(Event::Received { from: peer, connection, message })));
-                    }
-                });
-            }
-        }))
-    }
-
-    fn idling(leader: bool) -> Play {
-        let mut post = Self::post(3, false);
-        let cluster = Self::led(3, PATIENT, &mut post);
-        let place = (cluster.leader + usize::from(!leader)) % 3;
-        let mut machine = cluster.nodes[place].machine.clone();
-        let now = cluster.now + Duration::from_nanos(1);
-        Box::new(move |watch: &mut Watch| {
-            watch.measure(BATCH, || {
-                for _ in 0..BATCH {
-                    look_at(machine.step(black_box(now), Input::Tick));
+            let (machine, decoder) = (&mut self.nodes[to].machine, &mut self.decoders[to][from]);
+            timed(BATCH, || {
+                for frame in frames.chunks_exact(frames.len() / BATCH) {
+                    let input = read(decoder, from, black_box(frame));
+                    let _ = black_box(machine.step(now, input));
                 }
-            });
+                BATCH
+            })
         })
     }
-}
-
-impl Ours {
-    /// The next frame of this node to all members.
-    fn next_heartbeat(&mut self, from: usize, post: &mut Post) -> Message {
-        let node = &mut self.nodes[from];
-        let step = node.machine.step(node.wake_at, Input::Tick);
-        let Some(Action::Send { message, .. }) = step.action else { panic!("{step:?}") };
-        post.mail.clear();
-        self.now = node.wake_at.max(self.now);
-        message
-    }
-}
-
-/// A heartbeat like the next ones will be, each with a new stamp.
-fn restamped(message: &Message, nanos: u64) -> Message {
-    let mut message = message.clone();
-    if let Message::Heartbeat(heartbeat) = &mut message {
-        let extension = heartbeat.extension.as_mut().expect("a peer of this protocol");
-        let later = Duration::from_nanos(nanos);
-        extension.stamp.at = extension.stamp.at + later;
-        if let Attestation::Echo(echo) = &mut extension.attestation {
-            echo.at = echo.at + later;
-        }
-    }
-    message
 }

@@ -322,6 +322,20 @@ mod tests {
         assert!(!locked.maintains);
     }
 
+    #[test]
+    fn a_record_that_changes_is_told_to_who_waits_for_it() {
+        let (mut locked, _orders) = voter(2);
+        let (from, epoch) = (Peer::new(1), Epoch::new(5));
+        let record = Maintenance { number: 1, issuer: from, by: from, ..Maintenance::default() };
+        let stamp = Some(Stamp { incarnation: life(3), at: at(20_001) });
+        let message = Message::Maintenance { epoch, record, left: None, agreed: false, stamp };
+        let connection = Connection(1);
+        let received = Input::Event(Event::Received { from, connection, message });
+        let step = locked.step(at(20_001), received);
+        assert_eq!(step.change, None);
+        assert!(locked.maintains);
+    }
+
     /// In the moment of the wake-up, too: the node may still be about to fall.
     #[test]
     fn who_waits_for_an_order_is_woken_by_the_end_and_finds_it() {
