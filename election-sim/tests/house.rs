@@ -175,6 +175,7 @@ fn imports_run_one_way() {
     for folder in [
         "election-core/src",
         "election-sim/src",
+        "election-driver/src",
         "election-tokio/src",
         "election-tokio/cli/src",
         "election-async-std/src",

@@ -7,10 +7,7 @@ pub use error::ClusterError;
 
 #[cfg(feature = "tls")]
 use super::tls::{CredentialsError, Expiry, Identity, Places};
-use super::{
-    address::Address, member::Member, node::Node, security::Proof, start::StartError,
-    starting::Starting,
-};
+use super::{address::Address, security::Proof, starting::Starting};
 use crate::Network;
 use election_core::{
     Epoch,
@@ -22,7 +19,7 @@ use std::{path::PathBuf, time::Duration};
 /// One node of a cluster, in which a majority of fixed nodes decides over TCP who leads: validated,
 /// not yet started.
 ///
-/// A running node is a [`Member`]; its [`Handle`](crate::Handle) is the same as a lease's, so what an
+/// A running node is a [`Member`](super::Member); its [`Handle`](crate::Handle) is the same as a lease's, so what an
 /// application does with leadership does not depend on how it is decided.
 ///
 /// ```no_run
@@ -172,36 +169,6 @@ impl<R: Network> Cluster<R> {
         let (cluster, members) = (&self.registration.namespace, self.config.members());
         let places = Places::new(cluster.clone(), members.clone());
         Identity::new(&places, &source.read()?).map(|identity| Some(identity.expiry()))
-    }
-
-    /// Looks up the names of the addresses that this node listens at, as a start does. A name server may
-    /// be late, or may not know yet where this machine is: whoever wants to wait for that asks again
-    /// before the start.
-    ///
-    /// # Errors
-    /// [`StartError::Lookup`] if a name is not found.
-    pub async fn look_up(&self) -> Result<(), StartError> {
-        super::start::look_up(self.listen.clone(), self.starting()).await
-    }
-
-    /// Opens the ballot and the ports, and starts the node in a task of its own.
-    ///
-    /// # Errors
-    /// If the ballot cannot be kept or a port cannot be opened. A ballot that cannot be *read* is no
-    /// error: the node follows, never votes, and says so.
-    pub async fn start(self) -> Result<Member<R>, StartError> {
-        let runtime = self.runtime.clone();
-        let (member, node) = self.open().await?;
-        runtime.spawn(node);
-        Ok(member)
-    }
-
-    /// Like [`start`](Self::start), with the node as a future for the caller's own executor.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
-    pub async fn open(self) -> Result<(Member<R>, Node), StartError> {
-        super::start::open(self).await
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a node does about its credentials while it runs.
 
 use super::{
+    callers::Callers,
     link::Link,
     log::Log,
     metrics::Metrics,
-    node::Net,
     security::Security,
     tls::{Keyring, News},
 };
@@ -44,6 +44,24 @@ impl Keys {
         self.0.as_ref().map(|held| held.due)
     }
 
+    /// Takes other credentials up: connections that they do not admit any more end, and members that
+    /// have refused this one are tried again.
+    pub(super) fn look<R: Network>(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Timestamp,
+        links: &mut [Link<R>],
+        callers: &mut Callers<R>,
+        (log, metrics): (&mut Log, &Metrics),
+    ) {
+        let Some(judges) = self.poll(cx, now, log, metrics) else { return };
+        if judges {
+            links.iter_mut().for_each(Link::judge_anew);
+            callers.judge_anew();
+        }
+        links.iter_mut().for_each(Link::hurry);
+    }
+
     /// If others are in use now, returns whether connections have to be judged anew.
     fn poll(
         &mut self,
@@ -75,19 +93,5 @@ impl Keys {
             }
         }
         renewed
-    }
-}
-
-impl<R: Network> Net<R> {
-    /// Takes other credentials up: connections that they do not admit any more end, and members that
-    /// have refused this one are tried again.
-    pub(super) fn look_at_keys(&mut self, cx: &mut Context<'_>, now: Timestamp) {
-        let renewed = self.keys.poll(cx, now, &mut self.log, &self.metrics);
-        let Some(judges) = renewed else { return };
-        if judges {
-            self.links.iter_mut().for_each(Link::judge_anew);
-            self.callers.judge_anew();
-        }
-        self.links.iter_mut().for_each(Link::hurry);
     }
 }

@@ -56,5 +56,4 @@ pub use ignorance::Ignorance;
 pub use member::{HandOverError, Member, PauseError, PeerReport};
 pub use node::Node;
 pub use primary::Primary;
-pub use start::StartError;
-pub use starting::Starting;
+pub use starting::{StartError, Starting};

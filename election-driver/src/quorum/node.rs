@@ -156,7 +156,13 @@ impl<R: Network> Host<Locked> for Net<R> {
             }
             let now = self.shared.setup.runtime.now();
             #[cfg(feature = "tls")]
-            self.look_at_keys(cx, now);
+            self.keys.look(
+                cx,
+                now,
+                &mut self.links,
+                &mut self.callers,
+                (&mut self.log, &self.metrics),
+            );
             self.write(cx, now);
             if wake_at.is_some_and(|at| at <= now) {
                 self.taken += 1;

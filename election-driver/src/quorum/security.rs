@@ -2,7 +2,7 @@
 
 #[cfg(feature = "tls")]
 use super::tls;
-use super::{start::StartError, transport::Transport};
+use super::{starting::StartError, transport::Transport};
 use election_core::{
     Namespace,
     quorum::{Members, Peer},

@@ -17,87 +17,54 @@ use super::{
     metrics::Metrics,
     node::{Net, Node},
     security::Security,
-    starting::{Stage, Starting},
+    starting::{Stage, StartError, Starting},
 };
 use crate::{Handle, Network, inbox::Inbox, log as events, setup::Setup, shared::Shared};
 use election_core::{
     Random, Timestamp,
     quorum::{
         Quorum,
-        wire::{Encoder, InvalidId, Outbox},
+        wire::{Encoder, Outbox},
     },
 };
 use std::{
-    io,
     net::{SocketAddr, TcpListener},
-    path::PathBuf,
     sync::Arc,
 };
-use thiserror::Error;
 use tracing::Span;
 
-/// Why a node cannot be started.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The ballot cannot be kept: another process has it, or the directory cannot be used.
-    #[error("the ballot cannot be kept: {reason}")]
-    Ballot {
-        /// Which file, what is wrong with it, and the remedy.
-        reason: String,
-        /// The file.
-        path: PathBuf,
-    },
-    /// The name of the address to listen at is not found. It may be a moment later: see
-    /// [`Cluster::look_up`].
-    #[error(
-        "cannot listen at {address}: {source}; correct the name or mend the name service, or `listen` at \
-         a number, 0.0.0.0:{port} for instance, which needs none"
-    )]
-    Lookup {
-        /// Where.
-        address: String,
-        /// Its port.
-        port: u16,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A port cannot be opened.
-    #[error("cannot listen at {address}: {source}; {}", remedy(.source))]
-    Listen {
-        /// Where.
-        address: String,
-        /// Why not.
-        source: io::Error,
-    },
-    /// An id cannot stand in a frame.
-    #[error(transparent)]
-    Id(#[from] InvalidId),
-    /// The credentials cannot be used.
-    #[cfg(feature = "tls")]
-    #[error("the certificates cannot be used: {0}")]
-    Credentials(#[from] super::tls::CredentialsError),
-    /// The system gives no thread for what may block: the ballot, and looking names up.
-    #[error("cannot start a thread: {0}; raise the limit of threads")]
-    Thread(io::Error),
-}
-
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => "another process has the port: stop it, or use another port",
-        io::ErrorKind::AddrNotAvailable => {
-            "this machine does not have the address: correct it, or say where to `listen`"
-        }
-        io::ErrorKind::PermissionDenied => "use a port above 1023, or permit this one to the user",
-        _ => "correct the address, or say where to `listen`",
+impl<R: Network> Cluster<R> {
+    /// Looks up the names of the addresses that this node listens at, as a start does. A name server may
+    /// be late, or may not know yet where this machine is: whoever wants to wait for that asks again
+    /// before the start.
+    ///
+    /// # Errors
+    /// [`StartError::Lookup`] if a name is not found.
+    pub async fn look_up(&self) -> Result<(), StartError> {
+        look_up(self.listen.clone(), self.starting()).await
     }
-}
 
-/// Starts a node.
-pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, Node), StartError> {
-    let span = events::span(&cluster.registration);
-    let (member, host) = assemble(cluster, &span).await?;
-    Ok((member, Node::new(host, span)))
+    /// Opens the ballot and the ports, and starts the node in a task of its own.
+    ///
+    /// # Errors
+    /// If the ballot cannot be kept or a port cannot be opened. A ballot that cannot be *read* is no
+    /// error: the node follows, never votes, and says so.
+    pub async fn start(self) -> Result<Member<R>, StartError> {
+        let runtime = self.runtime.clone();
+        let (member, node) = self.open().await?;
+        runtime.spawn(node);
+        Ok(member)
+    }
+
+    /// Like [`start`](Self::start), with the node as a future for the caller's own executor.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn open(self) -> Result<(Member<R>, Node), StartError> {
+        let span = events::span(&self.registration);
+        let (member, host) = assemble(self, &span).await?;
+        Ok((member, Node::new(host, span)))
+    }
 }
 
 /// Opens the ballot and the ports of a node, and puts together what it has around it.
@@ -213,19 +180,5 @@ mod tests {
         let starting = Starting::default();
         block_on(look_up(Vec::new(), starting.clone())).expect("nothing to look up");
         assert_eq!(starting.to_string(), "opening its ports, and looking their names up");
-    }
-
-    #[test]
-    fn a_port_that_cannot_be_opened_is_told_with_its_remedy() {
-        for (kind, part) in [
-            (io::ErrorKind::AddrInUse, "use another port"),
-            (io::ErrorKind::AddrNotAvailable, "this machine does not have the address"),
-            (io::ErrorKind::PermissionDenied, "above 1023"),
-            (io::ErrorKind::NotFound, "correct the address"),
-        ] {
-            let address = "127.0.0.1:80".to_owned();
-            let said = StartError::Listen { address, source: kind.into() }.to_string();
-            assert!(said.contains(part), "{said} lacks {part:?}");
-        }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     fingerprint::Fingerprint,
     identity::{Identity, Places},
 };
-use crate::quorum::start::StartError;
+use crate::quorum::starting::StartError;
 use async_channel::{Receiver, Sender};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
