@@ -16,10 +16,10 @@ macro_rules! adapter {
         #[cfg(feature = "tls")]
         pub use $crate::tls;
         pub use $crate::{
-            BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Ignorance, Lagged,
-            Leader, Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause,
-            PauseError, PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store,
-            StoreError, StoreErrorCode, WorkError, core, default_node, guide, log, metrics, now,
+            BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader,
+            Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError,
+            PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store, StoreError,
+            StoreErrorCode, UnknownLeader, WorkError, core, default_node, guide, log, metrics, now,
         };
         #[cfg(feature = "sql")]
         pub use $crate::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};

@@ -58,8 +58,8 @@ pub use network::Network;
 #[cfg(feature = "tls")]
 pub use quorum::tls;
 pub use quorum::{
-    Cluster, ClusterBuilder, ClusterError, HandOverError, Ignorance, Member, Node, PauseError,
-    PeerReport, Primary, StartError, Starting,
+    Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError, PeerReport,
+    Primary, StartError, Starting, UnknownLeader,
 };
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};

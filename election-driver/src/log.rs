@@ -12,8 +12,8 @@
 //! | `lost` | warn | this process no longer leads, and nobody asked for that | `epoch`, `reason`, perhaps `cause` |
 //! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
-//! | `lasts` | info | work has stopped, and the lease lasts for its least time; others may lead after it | `epoch`, `reason`, `lasts_ms` |
-//! | `in_vain` | warn | this process was elected twice in a row and could not lead, or could not take a free row; told once until it leads | `epoch`, `cause` |
+//! | `release_deferred` | info | work has stopped, and the lease lasts for its least time; others may lead after it | `epoch`, `reason`, `lasts_ms` |
+//! | `cannot_lead` | warn | this process was elected twice in a row and could not lead, or could not take a free row; told once until it leads | `epoch`, `cause` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
 //! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
 //! | `following` | info | another process leads; in a quorum once more when its address is known | `leader`, `epoch`, and `address` if it is known |
@@ -26,9 +26,9 @@
 //! | `unlisted` | warn | this process takes part, but cannot renew its entry in the list of candidates, which runs out | as for an outage |
 //! | `unlisted_lasts` | warn | this process still cannot renew its entry | the same |
 //! | `listed` | info | the entry is renewed again | `lasts_ms`, `failures` |
-//! | `deaf` | warn | the database answers, but its notifications do not arrive; a handover takes longer | `cause` |
-//! | `hears` | info | notifications arrive again | |
-//! | `twin` | warn | another process takes part under this node's name; told once | `incarnation` of the other |
+//! | `notifications_lost` | warn | the database answers, but its notifications do not arrive; a handover takes longer | `cause` |
+//! | `notifications_restored` | info | notifications arrive again | |
+//! | `duplicate_id` | warn | another process takes part under this node's name; told once | `incarnation` of the other |
 //! | `warning` | warn | anything else that may need attention, the timing for instance | |
 //! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
 //!
@@ -36,8 +36,8 @@
 //!
 //! | `event` | level | what has happened | more fields |
 //! | --- | --- | --- | --- |
-//! | `unknown` | info | this node does not know who leads: it hears no leader, and too few others to say that nobody leads | `cause` |
-//! | `unready` | info | this node could not vote now, or hears no majority that hears it | `cause` |
+//! | `leader_unknown` | info | this node does not know who leads: it hears no leader, and too few others to say that nobody leads | `cause` |
+//! | `not_ready` | info | this node could not vote now, or hears no majority that hears it | `cause` |
 //! | `ready` | info | it could vote now, and is among a majority whose members hear each other | |
 //! | `ballot` | error | the ballot cannot be read: this node follows and never votes | `cause` |
 //! | `first_epoch` | warn | this node leads under epoch 1: the cluster is new, or all its ballots are lost | |
@@ -47,12 +47,12 @@
 //! | `unreachable` | warn | there has been no connection to a member for a `down_after`, or none on which it hears this node | `peer`, `address`, `cause` |
 //! | `reachable` | info | it hears this node again | `peer`, `address` |
 //! | `refused` | warn | a connection was closed because of what came in; once a minute for each cause and source, of which about thirty are told apart | `from`, `reason`, `cause`, `more` |
-//! | `twin` | warn | a second process says that it is a member, and takes no part; once a minute | `peer`, `from` |
+//! | `duplicate_id` | warn | a second process says that it is a member, and takes no part; once a minute | `peer`, `from` |
 //! | `certificates` | info | other certificates are in use, or those there can be read again | of others `fingerprint` and `ends`: this node's own |
 //! | `certificates_refused` | warn | the certificates there cannot be used, the last ones stay in use; told once | `cause` |
 //! | `certificate_expires` | warn | a certificate ends within thirty days; once a day | `what` (`certificate` or `authority`), `days` |
 //! | `certificate_expired` | error | it has ended; once a day | `what` |
-//! | `starved` | warn | the system gives no connections out; once a minute | `cause` |
+//! | `accept_failed` | warn | the system gives no connections out; once a minute | `cause` |
 //!
 //! Trouble that ends within about a second is not logged, nor is a first connection that takes less
 //! than a lease to open. Trouble that returns within five minutes
@@ -266,7 +266,7 @@ impl Log {
                 debug!(epoch, released, "nothing is held any more");
             }
             (Some(reason), Some(rest)) => info!(
-                event = "lasts",
+                event = "release_deferred",
                 epoch,
                 %reason,
                 lasts_ms = millis(rest),
@@ -340,7 +340,7 @@ impl Log {
     /// Notifications arrive.
     pub(crate) fn hears(&mut self) {
         if self.deaf.take().is_some_and(|deaf| deaf.told) {
-            info!(event = "hears", "notifications arrive again");
+            info!(event = "notifications_restored", "notifications arrive again");
         }
     }
 
@@ -355,7 +355,7 @@ impl Log {
         if now.since(failed_at.map_or(deaf.since, |at| at.max(deaf.since))) >= DEAF {
             deaf.told = true;
             warn!(
-                event = "deaf",
+                event = "notifications_lost",
                 cause = deaf.why,
                 "no notifications arrive: {}; polling instead, so a handover takes longer",
                 deaf.why

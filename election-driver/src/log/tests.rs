@@ -59,7 +59,7 @@ fn a_database_that_answers_and_does_not_notify_is_told_once() {
         }
         log.hears();
     });
-    assert_eq!(names, ["deaf", "hears"]);
+    assert_eq!(names, ["notifications_lost", "notifications_restored"]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_free_row_that_cannot_be_taken_is_told_once() {
         (0..times).for_each(|second| log.answered(at(second), &ATTEMPT, &seen(false)));
     };
     assert_eq!(told(|log| tries(log, 2)), [] as [&str; 0]);
-    assert_eq!(told(|log| tries(log, 9)), ["in_vain"]);
+    assert_eq!(told(|log| tries(log, 9)), ["cannot_lead"]);
     let held_between = |log: &mut Log| {
         for _ in 0..3 {
             tries(log, 2);
@@ -256,7 +256,7 @@ fn only_a_namesake_that_lives_is_a_twin() {
             let looks = rows.iter().zip(1..);
             looks.for_each(|(row, seconds)| log.answered(at(seconds), &Query::Observe, row));
         });
-        let expected: &[&str] = if lives { &["twin"] } else { &[] };
+        let expected: &[&str] = if lives { &["duplicate_id"] } else { &[] };
         assert_eq!(names, expected, "{rows:?}");
     }
 }

@@ -27,7 +27,7 @@ impl Twin {
             self.told = true;
             let node = &own.id;
             warn!(
-                event = "twin",
+                event = "duplicate_id",
                 incarnation = %other,
                 "another process takes part as {node} (incarnation {other}; this one is {}): give \
                  each process a name of its own (`--node`, `Builder::node`)",

@@ -36,7 +36,7 @@ impl Vain {
             let epoch = row.epoch.get();
             let cause = "a trigger or a rule on the leader's table keeps it from being written";
             warn!(
-                event = "in_vain",
+                event = "cannot_lead",
                 epoch, cause, "nobody leads, and this process cannot take the lease: {cause}"
             );
         }
@@ -67,7 +67,7 @@ impl Vain {
         };
         let epoch = epoch.get();
         warn!(
-            event = "in_vain",
+            event = "cannot_lead",
             epoch, cause, "elected again and again, and given back each time: {cause}"
         );
     }

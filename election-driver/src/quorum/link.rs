@@ -8,7 +8,7 @@
 
 use super::{
     address::Address,
-    dial::{Begin, Connected, Dial},
+    connect::{Attempt, Begin, Connected},
     lookup::Lookup,
     refusal::{COMPLAINT, HANDSHAKE},
     security::Security,
@@ -150,7 +150,7 @@ impl<R: Network> Link<R> {
                     self.began = now;
                     let lookup = self.lookup.take();
                     let lookup = lookup.unwrap_or_else(|| Lookup::new(self.address.clone()));
-                    let dial = Dial {
+                    let dial = Attempt {
                         runtime: runtime.clone(),
                         security: self.security.clone(),
                         peer: self.peer,

@@ -4,9 +4,9 @@ use super::{
     address::Address,
     ballot::Unusable,
     disk,
-    ignorance::Ignorance,
     rate::{Rate, Refusals},
     refusal::Refusal,
+    unknown_leader::UnknownLeader,
 };
 #[cfg(feature = "tls")]
 use super::{
@@ -81,10 +81,10 @@ impl Log {
     /// The node has taken a step.
     pub(super) fn stepped(&mut self, node: &Quorum, change: Option<&Change>) {
         let unknown = change.filter(|change| **change == Change::Vacant);
-        let unknown = unknown.and_then(|_| Ignorance::of(node, Timestamp::ZERO, None));
+        let unknown = unknown.and_then(|_| UnknownLeader::of(node, Timestamp::ZERO, None));
         match (change, unknown) {
             (_, Some(cause)) => {
-                info!(event = "unknown", %cause, "it is not known who leads: {cause}");
+                info!(event = "leader_unknown", %cause, "it is not known who leads: {cause}");
             }
             (Some(change), None) => log::changed(change, None),
             (None, None) => {}
@@ -129,7 +129,7 @@ impl Log {
         match unready {
             Some(why) => {
                 let cause = why.named(&self.members).to_string();
-                info!(event = "unready", cause, "this member is not ready: {cause}");
+                info!(event = "not_ready", cause, "this member is not ready: {cause}");
             }
             None => {
                 info!(event = "ready", "this member is ready: it could vote, and hears a majority");
@@ -230,7 +230,7 @@ impl Log {
         if self.twins.count(now).is_some() {
             let peer = self.name(peer);
             warn!(
-                event = "twin",
+                event = "duplicate_id",
                 peer,
                 %from,
                 "a second process, at {from}, says that it is {peer}; it takes no part, because the \
@@ -243,7 +243,7 @@ impl Log {
         if self.starved.count(now).is_some() {
             let cause = error.to_string();
             warn!(
-                event = "starved",
+                event = "accept_failed",
                 cause, "no connection can be accepted: {cause}; raise the limit of open files"
             );
         }

@@ -4,7 +4,7 @@
 //! fails, or does not answer for a while, the addresses that it gave last are tried. Whoever is found
 //! there has to prove to be the member, as always.
 
-use super::{address::Address, aside::aside};
+use super::{address::Address, blocking::blocking};
 use crate::Runtime;
 use futures_lite::future::or;
 use std::{
@@ -54,7 +54,7 @@ impl Lookup {
         }
         let address = self.address.clone();
         let ask = || {
-            let asked = aside("election-lookup", move || address.look_up());
+            let asked = blocking("election-lookup", move || address.look_up());
             Box::pin(async { asked.await? }) as Pin<Box<dyn Future<Output = _> + Send>>
         };
         let asked = self.asked.get_or_insert_with(ask);

@@ -1,6 +1,6 @@
 //! What an application holds of a running node.
 
-use super::{ignorance::Ignorance, inside::Inside, security::Security};
+use super::{node_state::NodeState, security::Security, unknown_leader::UnknownLeader};
 use crate::{Handle, Network};
 use election_core::{
     Alert, Change, Loss, NodeId,
@@ -42,15 +42,15 @@ use thiserror::Error;
 /// ```
 pub struct Member<R: Network> {
     handle: Handle<R>,
-    inside: Arc<Inside>,
+    state: Arc<NodeState>,
     #[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "it says nothing then"))]
     security: Security,
 }
 
 impl<R: Network> Clone for Member<R> {
     fn clone(&self) -> Self {
-        let (handle, inside) = (self.handle.clone(), self.inside.clone());
-        Self { handle, inside, security: self.security.clone() }
+        let (handle, state) = (self.handle.clone(), self.state.clone());
+        Self { handle, state, security: self.security.clone() }
     }
 }
 
@@ -102,8 +102,8 @@ pub enum PauseError {
 }
 
 impl<R: Network> Member<R> {
-    pub(super) fn new(handle: Handle<R>, inside: Arc<Inside>, security: Security) -> Self {
-        Self { handle, inside, security }
+    pub(super) fn new(handle: Handle<R>, state: Arc<NodeState>, security: Security) -> Self {
+        Self { handle, state, security }
     }
 
     /// Until when this member's certificates are valid; `None` without any. The log warns of their end
@@ -131,13 +131,13 @@ impl<R: Network> Member<R> {
     /// The members and the timing.
     #[must_use]
     pub fn config(&self) -> Config {
-        self.inside.quorum().config().clone()
+        self.state.quorum().config().clone()
     }
 
     /// The members in the order of their ids.
     #[must_use]
     pub fn members(&self) -> Members {
-        self.inside.quorum().config().members().clone()
+        self.state.quorum().config().members().clone()
     }
 
     /// Reports how far this node's data have come: what is durable, never more. Report it whenever
@@ -151,20 +151,20 @@ impl<R: Network> Member<R> {
     /// Whoever reports more than there is can win an election, and lose what the others have
     /// acknowledged.
     pub fn set_position(&self, position: Position) {
-        self.inside.moved(position);
+        self.state.moved(position);
     }
 
     /// What this node knows of itself now. Instants are those of [`now`](crate::now).
     #[must_use]
     pub fn status(&self) -> Status {
-        self.inside.quorum().status(self.now())
+        self.state.quorum().status(self.now())
     }
 
     /// What this node knows of the others now, in the order of their ids.
     #[must_use]
     pub fn peers(&self) -> Vec<PeerReport> {
-        let links = self.inside.links().clone();
-        let quorum = self.inside.quorum();
+        let links = self.state.links().clone();
+        let quorum = self.state.quorum();
         let members = quorum.config().members();
         let report = |peer: Peer| {
             let link = links.get(peer.index()).cloned().unwrap_or_default();
@@ -180,18 +180,18 @@ impl<R: Network> Member<R> {
 
     /// Why this node does not know who leads; `None` if it does, or knows that nobody leads.
     #[must_use]
-    pub fn ignorance(&self) -> Option<Ignorance> {
+    pub fn unknown_leader(&self) -> Option<UnknownLeader> {
         if self.handle.is_leader() {
             return None;
         }
         let leader = self.handle.leader().map(|term| term.leader);
-        Ignorance::of(&self.inside.quorum(), self.now(), leader.as_ref())
+        UnknownLeader::of(&self.state.quorum(), self.now(), leader.as_ref())
     }
 
     /// Whether automatic failover is paused; `None` if nobody has ever paused it.
     #[must_use]
     pub fn maintenance(&self) -> Option<MaintenanceStatus> {
-        self.inside.quorum().maintenance()
+        self.state.quorum().maintenance()
     }
 
     /// How many nodes have the data up to `position`, as far as they have said in heartbeats. That may
@@ -200,7 +200,7 @@ impl<R: Network> Member<R> {
     /// [`set_position`](Self::set_position) returns.
     #[must_use]
     pub fn copies(&self, position: Position) -> Copies {
-        self.inside.quorum().copies(position)
+        self.state.quorum().copies(position)
     }
 
     /// Hands leadership over to another member. Leader work is told to stop; once every guard is
@@ -222,7 +222,7 @@ impl<R: Network> Member<R> {
         let Some(lease) = self.handle.lease() else { return Err(HandOverError::NotLeader) };
         let epoch = lease.epoch();
         drop(lease);
-        self.inside.order(Event::HandOver(peer));
+        self.state.order(Event::HandOver(peer));
         loop {
             match changes.next().await {
                 Ok(Some(Change::Lost { term, reason, .. })) if term.epoch == epoch => {
@@ -270,9 +270,9 @@ impl<R: Network> Member<R> {
         let mut changes = self.handle.changes();
         let before = self.maintenance().map_or(0, |known| known.record.number);
         let majority = self.members().quorum();
-        self.inside.order(order);
+        self.state.order(order);
         loop {
-            listener!(self.inside.maintained => maintained);
+            listener!(self.state.maintained => maintained);
             let mut refusal = None;
             while let Ok(Some(change)) = changes.try_next() {
                 if let Change::Alert(alert @ Alert::MaintenanceRefused { .. }) = change {
@@ -295,7 +295,7 @@ impl<R: Network> Member<R> {
             if let Some(alert) = refusal.filter(|_| !pending) {
                 return Err(PauseError::Refused(alert));
             }
-            if self.inside.is_closed() {
+            if self.state.is_closed() {
                 return Err(PauseError::Stopped);
             }
             maintained.await;

@@ -11,27 +11,25 @@
 //!                        Node (a plain future) ───────┘
 //!                          ├─ Locked     the protocol, which decides
 //!                          ├─ Link       a connection to each peer, around its outbox
-//!                          ├─ Callers    connections from peers, and from anybody else
-//!                          └─ Keeper     a thread that makes ballots durable
+//!                          ├─ Inbound    connections from peers, and from anybody else
+//!                          └─ BallotWriter     a thread that makes ballots durable
 //! ```
 //!
 //! What a driver must do and why is told by [`driving`](election_core::quorum::wire::driving).
 
 mod address;
-mod aside;
+mod admission;
 mod ballot;
-mod callers;
+mod ballot_writer;
+mod blocking;
 mod clock;
 mod cluster;
-mod crowd;
-mod dial;
+mod connect;
 mod disk;
-mod door;
 #[cfg(test)]
 mod fake;
-mod ignorance;
-mod inside;
-mod keeper;
+mod handshake;
+mod inbound;
 #[cfg(feature = "tls")]
 mod keys;
 mod link;
@@ -40,6 +38,7 @@ mod lookup;
 mod member;
 mod metrics;
 mod node;
+mod node_state;
 mod primary;
 mod rate;
 mod refusal;
@@ -50,10 +49,11 @@ mod starting;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod transport;
+mod unknown_leader;
 
 pub use cluster::{Cluster, ClusterBuilder, ClusterError};
-pub use ignorance::Ignorance;
 pub use member::{HandOverError, Member, PauseError, PeerReport};
 pub use node::Node;
 pub use primary::Primary;
 pub use starting::{StartError, Starting};
+pub use unknown_leader::UnknownLeader;

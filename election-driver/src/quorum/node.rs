@@ -3,13 +3,13 @@
 #[cfg(feature = "tls")]
 use super::keys::Keys;
 use super::{
-    callers::{Call, Callers},
+    ballot_writer::{BallotWriter, Outcome},
     clock::unix_millis,
-    inside::{Inside, LinkState, Locked, Order},
-    keeper::{Keeper, Outcome},
+    inbound::{Inbound, InboundEvent},
     link::{Link, News},
     log::Log,
     metrics::Metrics,
+    node_state::{LinkState, Locked, NodeState, Order},
 };
 use crate::{
     Network,
@@ -43,7 +43,7 @@ pub struct Node(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl Node {
     pub(super) fn new<R: Network>(host: Net<R>, span: Span) -> Self {
-        let closes = CloseOnDrop(host.shared.clone(), host.inside.clone());
+        let closes = CloseOnDrop(host.shared.clone(), host.state.clone());
         Self(Box::pin(run(host, closes).instrument(span)))
     }
 }
@@ -63,19 +63,19 @@ const MINUTE: Duration = Duration::from_secs(60);
 const AT_ONCE: u32 = 128;
 
 async fn run<R: Network>(mut host: Net<R>, closes: CloseOnDrop<R>) {
-    let mut protocol = Locked::new(host.inside.clone());
+    let mut protocol = Locked::new(host.state.clone());
     drive(&mut protocol, &mut host).await;
     host.say_farewell().await;
-    let Net { keeper, links, callers, .. } = host;
+    let Net { writer, links, callers, .. } = host;
     drop((links, callers));
     // A disk that hangs keeps its thread, not whoever waits for the end of this node.
     let patience = closes.0.setup.runtime.sleep(LEAVING);
-    or(keeper.close(), patience).await;
+    or(writer.close(), patience).await;
     closes.0.finish();
 }
 
 /// However the node ends, by a panic or a dropped runtime too, leadership ends with it.
-struct CloseOnDrop<R: Network>(Arc<Shared<R>>, Arc<Inside>);
+struct CloseOnDrop<R: Network>(Arc<Shared<R>>, Arc<NodeState>);
 
 impl<R: Network> Drop for CloseOnDrop<R> {
     fn drop(&mut self) {
@@ -87,11 +87,11 @@ impl<R: Network> Drop for CloseOnDrop<R> {
 /// What the protocol has around it.
 pub(super) struct Net<R: Network> {
     pub(super) shared: Arc<Shared<R>>,
-    pub(super) inside: Arc<Inside>,
+    pub(super) state: Arc<NodeState>,
     pub(super) timer: Timer<R>,
     pub(super) links: Vec<Link<R>>,
-    pub(super) callers: Callers<R>,
-    pub(super) keeper: Keeper,
+    pub(super) inbound: Inbound<R>,
+    pub(super) writer: BallotWriter,
     #[cfg(feature = "tls")]
     pub(super) keys: Keys,
     pub(super) log: Log,
@@ -114,7 +114,7 @@ impl<R: Network> Host<Locked> for Net<R> {
     }
 
     fn publish(&mut self, protocol: &Locked, change: Option<Change>) {
-        let quorum = protocol.inside.quorum();
+        let quorum = protocol.state.quorum();
         self.log.stepped(&quorum, change.as_ref());
         self.shared.metrics.step(&self.shared.setup.runtime, &*quorum, change.as_ref());
         self.metrics.stepped(change.as_ref());
@@ -127,14 +127,14 @@ impl<R: Network> Host<Locked> for Net<R> {
         self.shared.publish(standing, change);
         // Afterwards: who is woken looks at the changes first.
         if protocol.maintains {
-            self.inside.maintained.notify(usize::MAX);
+            self.state.maintained.notify(usize::MAX);
         }
     }
 
     fn perform(&mut self, action: Action) {
         let now = self.shared.setup.runtime.now();
         match action {
-            Action::Save(ballot) => self.keeper.save(ballot, now),
+            Action::Save(ballot) => self.writer.save(ballot, now),
             Action::Send { to, message } => {
                 let receivers = self.links.iter_mut().filter(|link| is_for(to, link.peer));
                 receivers.for_each(|link| link.outbox.push(&message, now));
@@ -195,9 +195,9 @@ impl<R: Network> Net<R> {
         let runtime = &self.shared.setup.runtime;
         for link in &mut self.links {
             while let Some(news) = link.poll(cx, now, runtime, &mut self.random) {
-                linked(&self.inside, &mut self.log, link, &news, now);
+                linked(&self.state, &mut self.log, link, &news, now);
                 let number = link.number();
-                number.into_iter().for_each(|number| self.callers.expects(link.peer, number.ip()));
+                number.into_iter().for_each(|number| self.inbound.expects(link.peer, number.ip()));
             }
         }
     }
@@ -206,14 +206,14 @@ impl<R: Network> Net<R> {
     fn doubt(&mut self, now: Timestamp) {
         for link in &mut self.links {
             if let Some(news) = link.doubt(now, &mut self.random) {
-                linked(&self.inside, &mut self.log, link, &news, now);
+                linked(&self.state, &mut self.log, link, &news, now);
             }
         }
     }
 
     /// What this process itself reports: its disk, its application, its clock.
     fn poll_reports(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Option<Input<Event>>> {
-        if let Poll::Ready(Outcome { epoch, result, took }) = self.keeper.poll_saved(cx, now) {
+        if let Poll::Ready(Outcome { epoch, result, took }) = self.writer.poll_saved(cx, now) {
             self.metrics.saved(took, result.is_ok());
             self.log.saved(epoch, &result, took);
             return Poll::Ready(Some(Input::Event(match result {
@@ -264,7 +264,7 @@ impl<R: Network> Net<R> {
     /// Whether this node is fit to lead, if that has changed. A disk on which a ballot hangs is not
     /// one to lead on.
     fn health(&mut self, now: Timestamp) -> Option<bool> {
-        let hangs = self.keeper.since().is_some_and(|since| now >= since + self.down_after);
+        let hangs = self.writer.since().is_some_and(|since| now >= since + self.down_after);
         self.log.disk_hangs(hangs);
         let healthy = self.healthy && !hangs;
         let is_news = healthy != self.told_healthy;
@@ -275,9 +275,9 @@ impl<R: Network> Net<R> {
     /// What has come in next, if anything has: a frame of a peer, the end of its connection, or what
     /// is not for the protocol.
     fn read(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Option<Input<Event>>> {
-        let listens_on = |peer| self.inside.quorum().listens_on(peer);
-        let event = match std::task::ready!(self.callers.poll(cx, now, listens_on)) {
-            Call::Heard { from, connection, dialect, message } => {
+        let listens_on = |peer| self.state.quorum().listens_on(peer);
+        let event = match std::task::ready!(self.inbound.poll(cx, now, listens_on)) {
+            InboundEvent::Heard { from, connection, dialect, message } => {
                 if let Some(link) = link(&mut self.links, from) {
                     link.outbox.heard(connection, dialect, now);
                     if message.is_none() {
@@ -285,28 +285,28 @@ impl<R: Network> Net<R> {
                     }
                     link.is_there(connection);
                     if link.spoke(message.is_none(), now) {
-                        linked(&self.inside, &mut self.log, link, &News::Hears, now);
+                        linked(&self.state, &mut self.log, link, &News::Hears, now);
                     }
                 }
                 self.metrics.heard(from, message.as_ref());
                 message.map(|message| Event::Received { from, connection, message })
             }
-            Call::Ended { from, connection } => {
+            InboundEvent::Ended { from, connection } => {
                 if let Some(link) = link(&mut self.links, from) {
                     link.outbox.ended(connection, now);
                 }
                 Some(Event::Disconnected { from, connection })
             }
-            Call::Refused { address, error } => {
+            InboundEvent::Refused { address, error } => {
                 self.metrics.refused(&error);
                 self.log.refused(now, address, &error);
                 None
             }
-            Call::Twin { from, address } => {
+            InboundEvent::Twin { from, address } => {
                 self.log.twin(now, from, address);
                 None
             }
-            Call::Starved(error) => {
+            InboundEvent::Starved(error) => {
                 self.log.starved(now, &error);
                 None
             }
@@ -315,10 +315,10 @@ impl<R: Network> Net<R> {
     }
 
     fn deadline(&self, wake_at: Option<Timestamp>) -> Timestamp {
-        let hangs = self.keeper.since().map(|since| since + self.down_after);
+        let hangs = self.writer.since().map(|since| since + self.down_after);
         let hangs = hangs.filter(|_| self.told_healthy);
         let links = self.links.iter().filter_map(Link::deadline);
-        let others = [wake_at, hangs, self.callers.deadline(), Some(self.clock_due)];
+        let others = [wake_at, hangs, self.inbound.deadline(), Some(self.clock_due)];
         #[cfg(feature = "tls")]
         let links = links.chain(self.keys.deadline());
         links.chain(others.into_iter().flatten()).min().unwrap_or(Timestamp::MAX)
@@ -346,8 +346,14 @@ impl<R: Network> Net<R> {
 }
 
 /// Tells what has become of the connection to a peer.
-fn linked<R: Network>(inside: &Inside, log: &mut Log, link: &Link<R>, news: &News, now: Timestamp) {
-    let state = &mut inside.links()[link.peer.index()];
+fn linked<R: Network>(
+    state: &NodeState,
+    log: &mut Log,
+    link: &Link<R>,
+    news: &News,
+    now: Timestamp,
+) {
+    let state = &mut state.links()[link.peer.index()];
     match news {
         News::Connected => {
             log.connected(now, link.peer, &link.address);

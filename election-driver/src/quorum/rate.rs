@@ -1,6 +1,6 @@
 //! How often the log says what strangers can bring about as often as they like.
 
-use super::crowd::Source;
+use super::admission::Source;
 use election_core::Timestamp;
 use std::{collections::BTreeMap, mem, net::IpAddr, time::Duration};
 

@@ -5,17 +5,17 @@
 use super::keys::Keys;
 use super::{
     address::Address,
-    aside::aside,
     ballot::{BallotError, BallotFile},
-    callers::Callers,
+    ballot_writer::BallotWriter,
+    blocking::blocking,
     cluster::Cluster,
-    inside::Inside,
-    keeper::Keeper,
+    inbound::Inbound,
     link::{Link, Pace},
     log::Log,
     member::Member,
     metrics::Metrics,
     node::{Net, Node},
+    node_state::NodeState,
     security::Security,
     starting::{Stage, StartError, Starting},
 };
@@ -77,7 +77,7 @@ pub(super) async fn assemble<R: Network>(
     let encoder = Encoder::new(config.members().clone())?;
     let node = registration.candidate.id.clone();
     let places = (registration.namespace.clone(), config.members().clone());
-    let opened = aside("election-start", move || {
+    let opened = blocking("election-start", move || {
         let path = ballot.clone();
         let refused = |error: BallotError| StartError::Ballot { reason: error.to_string(), path };
         starting.begins(Stage::Ballot);
@@ -98,7 +98,7 @@ pub(super) async fn assemble<R: Network>(
         runtime.listener(socket).map_err(|source| StartError::Listen { address, source })
     });
     let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
-    let keeper = Keeper::new(file).map_err(StartError::Thread)?;
+    let writer = BallotWriter::new(file).map_err(StartError::Thread)?;
 
     let members = config.members().clone();
     let (down_after, longest) = (config.down_after(), config.hb_interval());
@@ -106,7 +106,7 @@ pub(super) async fn assemble<R: Network>(
     let incarnation = registration.candidate.incarnation;
     let (grace, timer_slice) = (config.grace(), config.timer_slice());
     let quorum = Quorum::new(config, incarnation, &restored, position, random.next_u64());
-    let (inside, orders) = Inside::new(quorum);
+    let (state, orders) = NodeState::new(quorum);
     let (inbox, inputs) = Inbox::new();
     let statements = None;
     let setup =
@@ -118,7 +118,7 @@ pub(super) async fn assemble<R: Network>(
         Link::new(peer, address, security.clone(), outbox, Pace::new(longest, down_after))
     });
     let mut callers =
-        Callers::new(runtime, security.clone(), members.clone(), down_after, listeners);
+        Inbound::new(runtime, security.clone(), members.clone(), down_after, listeners);
     for peer in members.others() {
         let number = addresses[peer.index()].number();
         number.into_iter().for_each(|number| callers.expects(peer, number.ip()));
@@ -131,7 +131,7 @@ pub(super) async fn assemble<R: Network>(
         metrics: Metrics::new(&shared.setup.registration.namespace, &members),
         #[cfg(feature = "tls")]
         keys: Keys::new(&security),
-        keeper,
+        writer,
         random,
         down_after,
         inputs: Box::pin(inputs),
@@ -140,16 +140,16 @@ pub(super) async fn assemble<R: Network>(
         told_healthy: true,
         clock_due: Timestamp::ZERO,
         taken: 0,
-        inside: inside.clone(),
+        state: state.clone(),
         shared: shared.clone(),
     };
-    let member = Member::new(Handle::new(shared), inside, security);
+    let member = Member::new(Handle::new(shared), state, security);
     Ok((member, host))
 }
 
 /// Looks up the names of the addresses that a node is to listen at.
 pub(super) async fn look_up(listen: Vec<Address>, starting: Starting) -> Result<(), StartError> {
-    let asked = aside("election-start", move || {
+    let asked = blocking("election-start", move || {
         starting.begins(Stage::Ports);
         listen.iter().try_for_each(|address| found(address).map(drop))
     });

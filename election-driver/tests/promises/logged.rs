@@ -28,7 +28,7 @@ fn whether_the_database_notifies_is_logged() {
             }
         }
     });
-    assert_eq!(names, ["elected", "deaf", "hears"]);
+    assert_eq!(names, ["elected", "notifications_lost", "notifications_restored"]);
 }
 
 #[test]

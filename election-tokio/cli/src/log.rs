@@ -15,7 +15,7 @@
 //! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database; or what a member that does not get that far is at; or no member answers an observer |
 //! | `waiting_over` | info | the database answers |
 //! | `not_elected` | warn | giving up, because of --wait or --try |
-//! | `told` | info | a signal tells the command to end |
+//! | `stop_requested` | info | a signal tells the command to end |
 //! | `job_ended` | info | the job has ended by itself, or a signal told it to end |
 //! | `job_stopped` | info | the job has ended because leadership was lost |
 //! | `job_killed` | warn | the job did not end in time and was killed |

@@ -30,6 +30,7 @@ mod exit;
 mod http;
 mod inspect;
 mod line;
+mod location;
 mod log;
 mod manual;
 mod plan;
@@ -43,7 +44,6 @@ mod source;
 mod store;
 mod systemd;
 mod time;
-mod whereabouts;
 
 use arguments::{Arguments, Command};
 use exit::{Exit, Failed};

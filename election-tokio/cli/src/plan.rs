@@ -6,9 +6,9 @@ use crate::{
     exit::Failed,
     http::Address,
     line,
+    location::Location,
     settings::Place,
     store::AnyStore,
-    whereabouts::Whereabouts,
 };
 use election_tokio::{
     Builder, Election,
@@ -22,7 +22,7 @@ pub(crate) struct Plan {
     pub(crate) venue: Venue,
     pub(crate) work: Work,
     pub(crate) http: Option<Address>,
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) location: Location,
     pub(crate) hooks: HookPlan,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
@@ -166,22 +166,22 @@ impl Plan {
     fn stands(stand: &Stand) -> Result<Self, Failed> {
         let http = address(stand)?;
         let (membership, database) = (&stand.membership, &stand.target.database);
-        let (venue, whereabouts) = match cluster::cluster(membership, database)? {
+        let (venue, location) = match cluster::cluster(membership, database)? {
             Some(cluster) => {
-                let whereabouts = Whereabouts::of_cluster(cluster, membership.socket.as_deref());
-                (Venue::Cluster(Box::new(Part::of(cluster, stand)?)), whereabouts)
+                let location = Location::of_cluster(cluster, membership.socket.as_deref());
+                (Venue::Cluster(Box::new(Part::of(cluster, stand)?)), location)
             }
             None => {
                 let candidacy = Candidacy::of(stand)?;
-                let whereabouts = candidacy.place.whereabouts.clone();
-                (Venue::Database(Box::new(candidacy)), whereabouts)
+                let location = candidacy.place.location.clone();
+                (Venue::Database(Box::new(candidacy)), location)
             }
         };
         Ok(Self {
             venue,
             work: Work::Elsewhere,
             http,
-            whereabouts,
+            location,
             hooks: HookPlan::of(stand)?,
             json: database.json,
             quiet: stand.quiet,

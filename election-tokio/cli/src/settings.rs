@@ -4,9 +4,10 @@ use crate::{
     arguments::{Database, Look, Observe, Order, Target},
     cluster::{self, Client, Observer},
     exit::Failed,
-    line, source,
+    line,
+    location::Location,
+    source,
     store::{self, AnyStore},
-    whereabouts::Whereabouts,
 };
 use election_tokio::core::{Namespace, sql::Tables};
 use tracing::{info, warn};
@@ -42,7 +43,7 @@ pub(crate) fn ordered(order: &Order) -> Result<Client, Failed> {
 pub(crate) struct Named {
     pub(crate) store: Option<AnyStore>,
     pub(crate) tables: Tables,
-    whereabouts: Whereabouts,
+    location: Location,
 }
 
 impl Named {
@@ -53,9 +54,9 @@ impl Named {
             .map_err(|error| Failed::of("--schema", &error))?;
         let source = source::address(database)?;
         let store = source.as_ref().map(|it| AnyStore::of(&it.address, &it.what, &tables));
-        let whereabouts = source.as_ref().map(|source| Whereabouts::of_database(source, schema));
-        let whereabouts = whereabouts.unwrap_or_default();
-        Ok(Self { store: store.transpose()?, tables, whereabouts })
+        let location = source.as_ref().map(|source| Location::of_database(source, schema));
+        let location = location.unwrap_or_default();
+        Ok(Self { store: store.transpose()?, tables, location })
     }
 }
 
@@ -76,14 +77,14 @@ pub(crate) struct Place {
     pub(crate) namespace: Namespace,
     pub(crate) json: bool,
     /// The same for others.
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) location: Location,
 }
 
 impl Place {
     pub(crate) fn of(target: &Target) -> Result<Self, Failed> {
         // Before any other line is written.
         target.name.iter().for_each(line::name_election);
-        let Named { store, tables, whereabouts } = Named::by(&target.database)?;
+        let Named { store, tables, location } = Named::by(&target.database)?;
         let store = store.ok_or_else(no_store)?;
         let name = target.name.as_ref().ok_or_else(|| {
             Failed::new(
@@ -94,15 +95,15 @@ impl Place {
         })?;
         let namespace = Namespace::new(name).map_err(|error| Failed::of("--name", &error))?;
         let json = target.database.json;
-        Ok(Self { store, tables, namespace, json, whereabouts })
+        Ok(Self { store, tables, namespace, json, location })
     }
 
     /// The same for a look at all elections, none of which has to be named.
     pub(crate) fn of_all(database: &Database) -> Result<Self, Failed> {
-        let Named { store, tables, whereabouts } = Named::by(database)?;
+        let Named { store, tables, location } = Named::by(database)?;
         let namespace = Namespace::default(); // which nobody asks about
         let (store, json) = (store.ok_or_else(no_store)?, database.json);
-        Ok(Self { store, tables, namespace, json, whereabouts })
+        Ok(Self { store, tables, namespace, json, location })
     }
 
     /// Logs how the connection to the database is protected.

@@ -267,7 +267,7 @@ async fn order_of<R: Network>(member: &Member<R>, order: &str) -> String {
             let hindrance = member.status().hindrance;
             hindrance.map_or("-".to_owned(), |why| why.named(&members).to_string())
         }
-        ("hears", id) => {
+        ("notifications_restored", id) => {
             let peers = member.peers();
             let peer = peers.iter().find(|peer| peer.id.as_str() == id).expect("a member");
             match peer.status.heard.filter(|heard| heard.is_fresh) {

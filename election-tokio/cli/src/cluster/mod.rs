@@ -31,7 +31,7 @@ pub(crate) use exchange::{Led, PeerLine, Report};
 pub(crate) use file::File;
 pub(crate) use observe::Observer;
 pub(crate) use part::Part;
-pub(crate) use report::{ignorance, unready};
+pub(crate) use report::{unknown_leader, unready};
 pub(crate) use server::Control;
 pub(crate) use warnings::is_unspecified;
 pub(crate) use words::trimmed;

@@ -5,7 +5,7 @@ use super::{
     words,
 };
 use election_tokio::{
-    Ignorance, Member, PeerReport,
+    Member, PeerReport, UnknownLeader,
     core::{
         Change, NodeId, Timestamp,
         quorum::{Hindrance, MaintenanceStatus, Members, Peer, Position, Role, wire::Dialect},
@@ -85,14 +85,14 @@ pub(super) fn led(member: &Member) -> Led {
 }
 
 fn nobody(member: &Member) -> Led {
-    Led { unknown: ignorance(member), ..Led::default() }
+    Led { unknown: unknown_leader(member), ..Led::default() }
 }
 
 /// Why a member cannot know who leads, and the remedy.
-pub(crate) fn ignorance(member: &Member) -> Option<String> {
-    let why = member.ignorance()?;
+pub(crate) fn unknown_leader(member: &Member) -> Option<String> {
+    let why = member.unknown_leader()?;
     Some(match why {
-        Ignorance::Unheard { .. } => {
+        UnknownLeader::Unheard { .. } => {
             format!("{why}; look at the network between this member and the others")
         }
         _ => why.to_string(),

@@ -135,7 +135,7 @@ impl Bound {
 
     /// Begins to answer.
     pub(crate) fn serve(self, member: Member) -> Control {
-        let task = tokio::spawn(accept(self.listener, Arc::new(Desk::new(member))));
+        let task = tokio::spawn(accept(self.listener, Arc::new(Knowledge::new(member))));
         Control { task: task.abort_handle(), _file: self.file }
     }
 }
@@ -152,14 +152,14 @@ impl Drop for Control {
     }
 }
 
-async fn accept(listener: UnixListener, desk: Arc<Desk>) {
+async fn accept(listener: UnixListener, knowledge: Arc<Knowledge>) {
     let mut connections = JoinSet::new(); // ended with this task
     loop {
         let accepted = listener.accept().await;
         while connections.try_join_next().is_some() {}
         match accepted {
             Ok((stream, _)) if connections.len() < CONNECTIONS => {
-                connections.spawn(desk.clone().meet(stream));
+                connections.spawn(knowledge.clone().meet(stream));
             }
             Ok((stream, _)) => {
                 let busy = refused("too many ask this member at once; ask again");
@@ -192,14 +192,14 @@ fn is_gone(stream: &UnixStream) -> bool {
         && polled[0].revents().contains(PollFlags::HUP)
 }
 
-struct Desk {
+struct Knowledge {
     member: Member,
     /// Held while an order is carried out: what the member says of one could answer another.
     orders: Mutex<()>,
     observers: Semaphore,
 }
 
-impl Desk {
+impl Knowledge {
     fn new(member: Member) -> Self {
         Self { member, orders: Mutex::new(()), observers: Semaphore::new(OBSERVERS) }
     }

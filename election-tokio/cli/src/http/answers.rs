@@ -1,6 +1,6 @@
 //! What is answered to which request. The body of a request is never read.
 
-use super::desk::Desk;
+use super::knowledge::Knowledge;
 use hyper::{
     Method, Request, Response, StatusCode,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue},
@@ -16,16 +16,16 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The answer; for HEAD the server leaves the body out.
-pub(super) fn answer<B>(desk: &Desk, request: &Request<B>) -> Response<String> {
+pub(super) fn answer<B>(knowledge: &Knowledge, request: &Request<B>) -> Response<String> {
     let hosts = request.headers().get_all(HOST);
-    if !desk.exposed && !hosts.iter().all(is_own) {
+    if !knowledge.exposed && !hosts.iter().all(is_own) {
         let why = "this port answers requests for localhost or a loopback address only: any other name \
                    may be a web page's that has been led here; ask 127.0.0.1, or start with \
                    --http-exposed\n";
         return response(StatusCode::MISDIRECTED_REQUEST, TEXT, why.to_owned());
     }
     let method = request.method();
-    let answer: fn(&Desk) -> Response<String> = match request.uri().path() {
+    let answer: fn(&Knowledge) -> Response<String> = match request.uri().path() {
         "/leader" => leader,
         "/livez" => livez,
         "/readyz" => readyz,
@@ -36,7 +36,7 @@ pub(super) fn answer<B>(desk: &Desk, request: &Request<B>) -> Response<String> {
         }
     };
     if [Method::GET, Method::HEAD].contains(method) {
-        return answer(desk);
+        return answer(knowledge);
     }
     let why = format!("{method} changes nothing here; use GET or HEAD\n");
     let mut refusal = response(StatusCode::METHOD_NOT_ALLOWED, TEXT, why);
@@ -56,29 +56,29 @@ fn is_own(host: &HeaderValue) -> bool {
 }
 
 /// Who leads. An answer without a leader is a success: this node knows that there is none.
-fn leader(desk: &Desk) -> Response<String> {
-    let leader = desk.leader();
+fn leader(knowledge: &Knowledge) -> Response<String> {
+    let leader = knowledge.leader();
     // Texts and numbers can always be serialized.
     let body = serde_json::to_string(&leader).unwrap_or_default() + "\n";
     response(status(leader.error.as_ref(), StatusCode::SERVICE_UNAVAILABLE), JSON, body)
 }
 
 /// Whether a restart would help: for the probe that restarts.
-fn livez(desk: &Desk) -> Response<String> {
-    let ailment = desk.ailment();
+fn livez(knowledge: &Knowledge) -> Response<String> {
+    let ailment = knowledge.ailment();
     let status = status(ailment.as_ref(), StatusCode::INTERNAL_SERVER_ERROR);
-    response(status, TEXT, ailment.unwrap_or_else(|| desk.life()) + "\n")
+    response(status, TEXT, ailment.unwrap_or_else(|| knowledge.life()) + "\n")
 }
 
 /// Whether this node takes part, as a leader or not: a member that could vote.
-fn readyz(desk: &Desk) -> Response<String> {
-    let absence = desk.absence();
+fn readyz(knowledge: &Knowledge) -> Response<String> {
+    let absence = knowledge.absence();
     let status = status(absence.as_ref(), StatusCode::SERVICE_UNAVAILABLE);
     response(status, TEXT, absence.unwrap_or_else(|| "ready".to_owned()) + "\n")
 }
 
-fn metrics(desk: &Desk) -> Response<String> {
-    response(StatusCode::OK, PROMETHEUS, desk.metrics())
+fn metrics(knowledge: &Knowledge) -> Response<String> {
+    response(StatusCode::OK, PROMETHEUS, knowledge.metrics())
 }
 
 fn status(trouble: Option<&String>, code: StatusCode) -> StatusCode {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   address ─▶ port ─▶ server      a thread of its own, few connections, none of them for long
-//!                        └─▶ answers ─▶ desk      what this node knows, read from the handle
+//!                        └─▶ answers ─▶ knowledge      what this node knows, read from the handle
 //! ```
 //!
 //! Whatever comes in there must not delay the elector. The port therefore shares nothing with it
@@ -19,11 +19,11 @@
 //! ready when it also could vote: that is asked before the next one is restarted.
 //!
 //! The port is open before the election begins, and answers until the process ends. Until there is
-//! an elector to ask, `desk` says that there is none.
+//! an elector to ask, `knowledge` says that there is none.
 
 mod address;
 mod answers;
-mod desk;
+mod knowledge;
 mod port;
 mod server;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{
     address::Address,
-    desk::Desk,
+    knowledge::Knowledge,
     server::{self, Patience},
 };
 use crate::exit::Failed;
@@ -16,7 +16,7 @@ const BUCKETS: [f64; 13] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// The open port of this process.
-pub(crate) struct Http(Arc<Desk>);
+pub(crate) struct Http(Arc<Knowledge>);
 
 impl Http {
     /// Opens the port, and records metrics from now on.
@@ -25,11 +25,11 @@ impl Http {
     /// If the address cannot be used.
     pub(crate) fn open(address: Address) -> Result<Self, Failed> {
         let listener = listen(address)?;
-        let desk = Arc::new(Desk::new(recorder()?, address.exposed));
-        let shown = server::start(listener, desk.clone(), Patience::USUAL)
+        let knowledge = Arc::new(Knowledge::new(recorder()?, address.exposed));
+        let shown = server::start(listener, knowledge.clone(), Patience::USUAL)
             .map_err(|error| Failed::of("the HTTP port cannot be served", &error))?;
         info!(event = "http", "answering at http://{shown}/leader");
-        Ok(Self(desk))
+        Ok(Self(knowledge))
     }
 
     /// This process is about to be a member.

@@ -1,6 +1,6 @@
 //! Connections from anybody, and what each of them may take.
 
-use super::{answers::answer, desk::Desk};
+use super::{answers::answer, knowledge::Knowledge};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::set_socket_send_buffer_size;
@@ -52,7 +52,7 @@ impl Patience {
 /// If the system has no room for a thread, or refuses settings of the port.
 pub(super) fn start(
     listener: TcpListener,
-    desk: Arc<Desk>,
+    knowledge: Arc<Knowledge>,
     patience: Patience,
 ) -> io::Result<SocketAddr> {
     let address = listener.local_addr()?;
@@ -66,22 +66,22 @@ pub(super) fn start(
     };
     std::thread::Builder::new().name("http".to_owned()).spawn(move || {
         runtime.block_on(async {
-            tokio::spawn(tidy(desk.clone()));
-            accept(listener, desk, patience).await;
+            tokio::spawn(tidy(knowledge.clone()));
+            accept(listener, knowledge, patience).await;
         });
     })?;
     Ok(address)
 }
 
-async fn tidy(desk: Arc<Desk>) {
+async fn tidy(knowledge: Arc<Knowledge>) {
     let mut due = interval(TIDY);
     loop {
         due.tick().await;
-        desk.tidy();
+        knowledge.tidy();
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>, patience: Patience) {
+async fn accept(listener: tokio::net::TcpListener, knowledge: Arc<Knowledge>, patience: Patience) {
     let mut open: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS);
     loop {
         match listener.accept().await {
@@ -90,7 +90,7 @@ async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>, patience: Pa
                 if open.len() >= CONNECTIONS {
                     open.pop_front().iter().for_each(AbortHandle::abort);
                 }
-                let meeting = tokio::spawn(meet(stream, desk.clone(), patience));
+                let meeting = tokio::spawn(meet(stream, knowledge.clone(), patience));
                 open.push_back(meeting.abort_handle());
             }
             Err(error) => {
@@ -101,13 +101,13 @@ async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>, patience: Pa
     }
 }
 
-async fn meet(stream: TcpStream, desk: Arc<Desk>, patience: Patience) {
+async fn meet(stream: TcpStream, knowledge: Arc<Knowledge>, patience: Patience) {
     let service = service_fn(|request: Request<Incoming>| {
-        let desk = desk.clone();
+        let knowledge = knowledge.clone();
         async move {
             // However many questions wait on this connection, the others have their turn first.
             yield_now().await;
-            Ok::<_, Infallible>(answer(&desk, &request))
+            Ok::<_, Infallible>(answer(&knowledge, &request))
         }
     });
     let connection = http1::Builder::new()

@@ -2,7 +2,7 @@
 //! process that is not, and connections that last too long.
 
 use super::{
-    desk::Desk,
+    knowledge::Knowledge,
     server::{self, Patience},
 };
 use election_tokio::{Election, SqliteStore};
@@ -16,10 +16,11 @@ use std::{
 };
 
 /// A port of this test's own.
-fn started(patience: Patience) -> (SocketAddr, Arc<Desk>) {
-    let desk = Arc::new(Desk::new(PrometheusBuilder::new().build_recorder().handle(), false));
+fn started(patience: Patience) -> (SocketAddr, Arc<Knowledge>) {
+    let knowledge =
+        Arc::new(Knowledge::new(PrometheusBuilder::new().build_recorder().handle(), false));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    (server::start(listener, desk.clone(), patience).expect("a thread"), desk)
+    (server::start(listener, knowledge.clone(), patience).expect("a thread"), knowledge)
 }
 
 /// Asks, and returns the whole answer.
@@ -49,7 +50,7 @@ fn until(address: SocketAddr, path: &str, status: u16, words: &str) {
 fn a_stuck_elector_is_told_until_it_goes_on() {
     let place = tempfile::tempdir().expect("a temporary directory");
     let store = SqliteStore::open(place.path().join("e.db")).expect("a plain path");
-    let (address, desk) = started(Patience::USUAL);
+    let (address, knowledge) = started(Patience::USUAL);
     assert!(ask(address, "/livez").starts_with("HTTP/1.1 200 "), "a start is no illness");
     assert!(ask(address, "/readyz").starts_with("HTTP/1.1 503 "));
     let (resume, blocked) = mpsc::channel::<()>();
@@ -61,7 +62,7 @@ fn a_stuck_elector_is_told_until_it_goes_on() {
             store.ensure_schema().await.expect("tables");
             let builder = Election::builder("stuck").node("only").store(store);
             let handle = builder.ttl(Duration::from_secs(1)).build().expect("a lease").start();
-            desk.joined(handle.clone(), None);
+            knowledge.joined(handle.clone(), None);
             handle.elected().await.expect("an elector");
             let _ = blocked.recv(); // blocks the only thread there is
             let _ = left.await;
@@ -96,10 +97,10 @@ async fn a_leader_whose_work_is_ending_is_no_leader() {
     store.ensure_schema().await.expect("tables");
     let election = Election::builder("ending").node("only").store(store).build();
     let handle = election.expect("a lease").start();
-    let desk = Desk::new(PrometheusBuilder::new().build_recorder().handle(), false);
-    desk.joined(handle.clone(), None);
+    let knowledge = Knowledge::new(PrometheusBuilder::new().build_recorder().handle(), false);
+    knowledge.joined(handle.clone(), None);
     let says = || {
-        let said = serde_json::to_value(desk.leader()).expect("texts and numbers");
+        let said = serde_json::to_value(knowledge.leader()).expect("texts and numbers");
         (said["name"].clone(), said["is_leader"].clone(), said["trusted_ms"].is_null())
     };
     let lease = handle.elected().await.expect("an elector");
@@ -154,20 +155,20 @@ fn what_is_recorded_and_never_read_takes_no_memory() {
     const RECORDED: u32 = 5_000_000;
     let builder = PrometheusBuilder::new().set_buckets(&[1.0]).expect("a bound");
     let recorder = builder.build_recorder();
-    let desk = Desk::new(recorder.handle(), false);
+    let knowledge = Knowledge::new(recorder.handle(), false);
     let before = resident();
     metrics::with_local_recorder(&recorder, || {
         let spans = metrics::histogram!("spans");
         for nth in 0..RECORDED {
             spans.record(0.5);
             if nth % 10_000 == 0 {
-                desk.tidy();
+                knowledge.tidy();
             }
         }
     });
     let grown = resident().saturating_sub(before);
     // Eight bytes each would be 40,000 KiB.
     assert!(grown < 10_000, "{grown} KiB");
-    let told = desk.metrics();
+    let told = knowledge.metrics();
     assert!(told.contains(&format!("spans_count {RECORDED}")), "{told}");
 }

@@ -1,6 +1,7 @@
 //! The process that holds the lease: campaign, run the job, stop it in time, again.
 
 use super::{
+    backend::{Held, Joined},
     hold as holding,
     hooks::{Hooks, Manner},
     input,
@@ -10,17 +11,16 @@ use super::{
     signals::{self, Signals},
     start::{GivenUp, Waits},
     supervisor::{End, Supervisor},
-    venue::{Held, Joined},
     without_job,
 };
 use crate::{
     arguments::{Hold, OnLost, Run, Serve},
     exit::{Exit, Failed},
     http::Http,
+    location::Location,
     plan::{Plan, Venue, Work},
     room,
     systemd::Service,
-    whereabouts::Whereabouts,
 };
 use election_tokio::log::chain;
 use election_tokio::{
@@ -75,7 +75,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
     let Plan {
         venue,
         work,
-        whereabouts,
+        location,
         hooks,
         quiet,
         json,
@@ -129,7 +129,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
     if let Some(http) = http {
         http.joined(&handle, held.member());
     }
-    let manner = Manner { whereabouts: &whereabouts, allow_setuid, json, quiet };
+    let manner = Manner { location: &location, allow_setuid, json, quiet };
     let hooks = Hooks::start(hooks, &manner, &handle)
         .map_err(|error| Failed::of("hooks cannot be run", &error))?;
     let mut elector = Elector {
@@ -137,7 +137,7 @@ async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result
         held: &held,
         signals: &mut signals,
         work,
-        whereabouts,
+        location,
         input_ended,
         on_lost,
         conflict,
@@ -260,7 +260,7 @@ struct Elector<'a> {
     held: &'a Held,
     signals: &'a mut Signals,
     work: Work,
-    whereabouts: Whereabouts,
+    location: Location,
     input_ended: CancellationToken,
     on_lost: OnLost,
     conflict: Option<u8>,
@@ -372,7 +372,7 @@ impl Elector<'_> {
         let registration = self.handle.registration();
         let spec = JobSpec {
             words,
-            whereabouts: &self.whereabouts,
+            location: &self.location,
             environment: vec![
                 ("ELECTION_NAME", registration.namespace.as_str().to_owned()),
                 ("ELECTION_NODE", registration.candidate.id.as_str().to_owned()),

@@ -26,7 +26,7 @@ pub(super) fn ended() -> io::Result<CancellationToken> {
         let tell = ended.clone();
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
             drain();
-            info!(event = "told", "told to end by the end of standard input");
+            info!(event = "stop_requested", "told to end by the end of standard input");
             tell.cancel();
         })?;
     }

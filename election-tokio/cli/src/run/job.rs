@@ -13,7 +13,7 @@ use super::{
     process_tree::{self, Key, Process},
     reaper::{Reaped, Reaper},
 };
-use crate::whereabouts::Whereabouts;
+use crate::location::Location;
 use election_tokio::core::Timestamp;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
@@ -56,7 +56,7 @@ pub(super) enum Event {
 /// What to run, and the variables that tell it about its leadership.
 pub(super) struct JobSpec<'a> {
     pub(super) words: &'a [OsString],
-    pub(super) whereabouts: &'a Whereabouts,
+    pub(super) location: &'a Location,
     pub(super) environment: Vec<(&'a str, String)>,
     /// Where its output goes, if not to this process's. Then its input is empty.
     pub(super) output: Option<OwnedFd>,
@@ -125,7 +125,7 @@ impl Job {
         };
         let (here, there) = ipc::pair(&stdin, &deadline)?;
         let mut command = super::itself();
-        spec.whereabouts.hand_to(&mut command);
+        spec.location.hand_to(&mut command);
         command.args(["__guard", "--slice", &spec.slice.as_nanos().to_string()]);
         let JobSpec { allow_setuid, isolate, json, .. } = spec;
         let flags = [("--allow-setuid", allow_setuid), ("--isolate", isolate), ("--json", json)];

@@ -39,6 +39,7 @@
 //! (`docker run`, `systemd-run`, `at`), or has moved into a PID namespace that was there before it
 //! (`nsenter`, unless it has a control group). Fence those by `ELECTION_EPOCH`.
 
+mod backend;
 mod cgroup;
 mod deadline;
 mod elector;
@@ -58,7 +59,6 @@ mod reaper;
 mod signals;
 mod start;
 mod supervisor;
-mod venue;
 mod without_job;
 
 pub(crate) use elector::{hold, run, serve};

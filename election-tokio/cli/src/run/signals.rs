@@ -102,7 +102,12 @@ impl Signals {
     fn is_new(&mut self, signal: Signal) -> bool {
         match &mut self.told {
             None => {
-                info!(event = "told", signal = signal.as_raw(), "told to end by {}", name(signal));
+                info!(
+                    event = "stop_requested",
+                    signal = signal.as_raw(),
+                    "told to end by {}",
+                    name(signal)
+                );
                 self.told = Some((Instant::now(), vec![signal]));
                 self.ending.cancel();
             }

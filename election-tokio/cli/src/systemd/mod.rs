@@ -15,11 +15,11 @@
 //! None of this reaches the processes that this one starts ([`keep_from`]): a job that said that it
 //! lives would vouch for an elector that is stuck.
 
+mod environment;
 mod service;
 mod socket;
 #[cfg(test)]
 mod tests;
-mod told;
 
+pub(crate) use environment::keep_from;
 pub(crate) use service::Service;
-pub(crate) use told::keep_from;

@@ -1,6 +1,6 @@
 //! This process, as the service manager sees it.
 
-use super::told::Told;
+use super::environment::Environment;
 use election_tokio::{Handle, Status, Watch};
 use std::{
     convert::Infallible,
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// What the manager is told of. Without a manager, nobody is.
 pub(crate) struct Service {
-    told: Option<Told>,
+    told: Option<Environment>,
     stage: watch::Sender<Stage>,
     /// The manager could not be reached, which is said once.
     is_deaf: AtomicBool,
@@ -41,10 +41,10 @@ struct Stage {
 
 impl Service {
     pub(crate) fn of_environment() -> Self {
-        Self::new(Told::by_environment())
+        Self::new(Environment::by_environment())
     }
 
-    pub(super) fn new(told: Option<Told>) -> Self {
+    pub(super) fn new(told: Option<Environment>) -> Self {
         Self {
             told,
             stage: watch::Sender::new(Stage::default()),

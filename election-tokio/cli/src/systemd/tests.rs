@@ -1,6 +1,6 @@
 //! What a test from outside cannot bring about: an elector that is stuck in a process that is not.
 
-use super::{service::Service, told::Told};
+use super::{environment::Environment, service::Service};
 use election_tokio::{Election, Handle, SqliteStore};
 use std::{
     ffi::OsString,
@@ -11,8 +11,8 @@ use std::{
 };
 
 /// What a manager says that listens there.
-fn told(socket: &str, watchdog: &str, watched: Option<u32>) -> Option<Told> {
-    Told::by(|variable| match variable {
+fn told(socket: &str, watchdog: &str, watched: Option<u32>) -> Option<Environment> {
+    Environment::by(|variable| match variable {
         "NOTIFY_SOCKET" => Some(OsString::from(socket)),
         "WATCHDOG_USEC" => Some(OsString::from(watchdog)),
         "WATCHDOG_PID" => watched.map(|pid| OsString::from(pid.to_string())),

@@ -56,8 +56,8 @@ pub(crate) async fn one_that_changes_epochs_is_warned_of(server: &Server) {
     let output = command(&url, &arguments).await;
     assert_eq!(output.status.code(), Some(124), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_says("run", &said, &["in_vain", "epoch 5 is not above 9", "trigger"]);
-    assert_eq!(said.matches("in_vain").count(), 1, "{said}");
+    assert_says("run", &said, &["cannot_lead", "epoch 5 is not above 9", "trigger"]);
+    assert_eq!(said.matches("cannot_lead").count(), 1, "{said}");
 }
 
 /// The row is free, and stays so.
@@ -72,8 +72,8 @@ pub(crate) async fn one_that_drops_the_write_is_warned_of(server: &Server) {
     let output = command(&url, &["run", "--ttl", "2s", "--wait", "6s", "--", "true"]).await;
     assert_eq!(output.status.code(), Some(124), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_says("run", &said, &["in_vain", "cannot take the lease", "a trigger or a rule"]);
-    assert_eq!(said.matches("in_vain").count(), 1, "{said}");
+    assert_says("run", &said, &["cannot_lead", "cannot take the lease", "a trigger or a rule"]);
+    assert_eq!(said.matches("cannot_lead").count(), 1, "{said}");
     let output = command(&url, &["run", "--try", "--", "true"]).await;
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);

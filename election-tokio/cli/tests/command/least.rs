@@ -112,7 +112,7 @@ fn the_log_says_for_how_long_the_lease_lasts() {
     let mut first = world.candidate("first", &options, "exit=0");
     assert_eq!(first.exit(), Some(0));
     let lines = parsed(&first.messages());
-    let lasts = lines.iter().find(|line| line["event"] == "lasts").expect("the line");
+    let lasts = lines.iter().find(|line| line["event"] == "release_deferred").expect("the line");
     let left = lasts["lasts_ms"].as_u64().expect("a number");
     assert!((100_000..=300_000).contains(&left), "{lasts}");
 }

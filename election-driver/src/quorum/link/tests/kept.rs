@@ -285,7 +285,7 @@ fn an_attempt_ends_with_the_first_address_that_answers() {
     let addresses = [1, 2, 3].map(at_9).to_vec();
     desk.network.refuses();
     desk.accepts();
-    let dial = Dial {
+    let dial = Attempt {
         runtime: desk.network.clone(),
         security: Security::Plain,
         peer: Peer::new(1),

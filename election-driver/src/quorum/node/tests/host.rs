@@ -143,7 +143,7 @@ fn what_falls_due_at_the_last_moment_is_done_at_once() {
 #[test]
 fn members_are_expected_where_they_are_listed() {
     let around = Around::new();
-    assert_eq!(around.host.callers.known(), [std::net::IpAddr::from([127, 0, 0, 1]); 2]);
+    assert_eq!(around.host.inbound.known(), [std::net::IpAddr::from([127, 0, 0, 1]); 2]);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn every_order_comes_in() {
     inbox.tell(Input::Resign);
     inbox.tell(Input::Stopped(Epoch::new(3)));
     inbox.tell(Input::Withdraw);
-    around.host.inside.order(Event::Resume);
+    around.host.state.order(Event::Resume);
     around.member.set_position(Position { history: 1, offset: 3 });
     let expected = [
         Input::Resign,
@@ -210,7 +210,7 @@ fn every_order_comes_in() {
         Input::Tick, // that step takes the position
     ];
     assert_eq!(around.takes(None), expected);
-    assert_eq!(around.host.inside.take_position().map(|it| it.offset), Some(3));
+    assert_eq!(around.host.state.take_position().map(|it| it.offset), Some(3));
 }
 
 /// Its votes of before may be lost, and somebody has to know.
@@ -238,10 +238,10 @@ fn a_node_that_has_missed_its_next_step_is_overdue() {
 #[test]
 fn whoever_waits_for_an_order_is_woken_by_news() {
     let mut around = Around::told_the_time();
-    let mut locked = Locked::new(around.host.inside.clone());
+    let mut locked = Locked::new(around.host.state.clone());
     for maintains in [false, true] {
         locked.maintains = maintains;
-        let maintained = around.host.inside.maintained.listen();
+        let maintained = around.host.state.maintained.listen();
         around.host.publish(&locked, None);
         assert_eq!(block_on(poll_once(maintained)).is_some(), maintains);
     }
@@ -251,7 +251,7 @@ fn whoever_waits_for_an_order_is_woken_by_news() {
 #[test]
 fn a_node_has_reached_the_others_once_it_knows_who_leads() {
     let mut around = Around::told_the_time();
-    let locked = Locked::new(around.host.inside.clone());
+    let locked = Locked::new(around.host.state.clone());
     let reached = |around: &Around| around.member.handle().status().reached;
     around.host.publish(&locked, None);
     around.host.publish(&locked, Some(Change::Alert(Alert::FailoverResumed)));
@@ -270,7 +270,7 @@ fn a_change_is_published_while_nothing_is_locked() {
         }
     }
     let mut around = Around::told_the_time();
-    let locked = Locked::new(around.host.inside.clone());
+    let locked = Locked::new(around.host.state.clone());
     let asks = Arc::new(Asks(around.member.clone(), AtomicUsize::new(0)));
     let waker = Waker::from(asks.clone());
     let mut watch = around.member.handle().watch();

@@ -25,13 +25,13 @@ async fn resign_answers_after_the_work_was_told_to_end() {
     let place = tempfile::tempdir().expect("a directory");
     let member = alone(place.path()).await;
     let lease = member.handle().lease().expect("it leads");
-    let desk = Desk::new(member.clone());
-    let answer = desk.answer(Request::Resign { to: None, within_ms: 60_000 }).await;
+    let knowledge = Knowledge::new(member.clone());
+    let answer = knowledge.answer(Request::Resign { to: None, within_ms: 60_000 }).await;
     assert!(!lease.is_held() && !member.handle().is_leader(), "answered before");
     let epoch = lease.epoch().get();
     assert!(matches!(answer, Answer::Resigning { epoch: told } if told == epoch), "{answer:?}");
     // Not after the work has ended: that may take as long as the grace.
-    let again = desk.answer(Request::Resign { to: None, within_ms: 60_000 }).await;
+    let again = knowledge.answer(Request::Resign { to: None, within_ms: 60_000 }).await;
     assert!(matches!(&again, Answer::Refused(why) if why.contains("does not lead")), "{again:?}");
     drop(lease);
     member.handle().shutdown().await;
@@ -42,8 +42,8 @@ async fn a_member_that_has_just_started_says_when_it_takes_orders() {
     let place = tempfile::tempdir().expect("a directory");
     alone(place.path()).await.handle().shutdown().await;
     let member = started(place.path()).await; // it stays out as long as others may rely on its votes
-    let desk = Desk::new(member.clone());
-    let answer = desk.answer(Request::Pause { for_ms: None, within_ms: 60_000 }).await;
+    let knowledge = Knowledge::new(member.clone());
+    let answer = knowledge.answer(Request::Pause { for_ms: None, within_ms: 60_000 }).await;
     let says = |why: &str| why.contains("just started") && why.contains("ms more: repeat");
     assert!(matches!(&answer, Answer::Refused(why) if says(why)), "{answer:?}");
     member.handle().shutdown().await;
@@ -54,15 +54,15 @@ async fn a_member_that_has_just_started_says_when_it_takes_orders() {
 async fn nobody_resigns_while_only_the_same_member_can_be_elected() {
     let place = tempfile::tempdir().expect("a directory");
     let member = alone(place.path()).await;
-    let desk = Desk::new(member.clone());
-    let resign = || desk.answer(Request::Resign { to: None, within_ms: 60_000 });
-    let answer = desk.answer(Request::Pause { for_ms: None, within_ms: 60_000 }).await;
+    let knowledge = Knowledge::new(member.clone());
+    let resign = || knowledge.answer(Request::Resign { to: None, within_ms: 60_000 });
+    let answer = knowledge.answer(Request::Pause { for_ms: None, within_ms: 60_000 }).await;
     assert!(matches!(answer, Answer::Maintained { changed: true, .. }), "{answer:?}");
     let answer = resign().await;
     let says = |why: &str| why.contains("only n1") && why.contains("--to");
     assert!(matches!(&answer, Answer::Refused(why) if says(why)), "{answer:?}");
     assert!(member.handle().is_leader());
-    let answer = desk.answer(Request::Resume { within_ms: 60_000 }).await;
+    let answer = knowledge.answer(Request::Resume { within_ms: 60_000 }).await;
     assert!(matches!(answer, Answer::Maintained { changed: true, .. }), "{answer:?}");
     assert!(matches!(resign().await, Answer::Resigning { .. }));
     member.handle().shutdown().await;

@@ -11,10 +11,10 @@
 //! runner is a process of its own since only one job at a time can be told from other children. What
 //! happens to it happens neither to the elector nor to the elector's job.
 
-mod herald;
+mod hook_events;
 mod message;
 mod output;
 mod runner;
 
-pub(super) use herald::{Hooks, Manner};
+pub(super) use hook_events::{Hooks, Manner};
 pub(crate) use runner::run_hooks;

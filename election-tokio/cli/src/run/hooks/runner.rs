@@ -14,7 +14,7 @@ use crate::{
     arguments::HookRunner,
     exit::{Exit, Failed},
     line::{name_election, name_node},
-    whereabouts::Whereabouts,
+    location::Location,
 };
 use election_tokio::core::Timestamp;
 use rustix::process::Signal;
@@ -151,7 +151,7 @@ impl Runner<'_> {
         environment.extend(event.epoch.map(|epoch| ("ELECTION_EPOCH", epoch.to_string())));
         let spec = JobSpec {
             words: &words,
-            whereabouts: &Whereabouts::default(), // this process was told
+            location: &Location::default(), // this process was told
             environment,
             output: Some(end),
             slice: Duration::from_nanos(self.arguments.slice),

@@ -142,7 +142,7 @@ fn what_is_wrong_with_who_connects_is_logged() {
         around.network.fails_to_accept(around.here, io::ErrorKind::Other);
         around.takes(None);
     });
-    assert_eq!(told, ["starved", "refused"]);
+    assert_eq!(told, ["accept_failed", "refused"]);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_twin_is_logged() {
         around.takes(None);
         greets.says(&greeting("b"));
         let told = capture::told(|| drop(around.takes(None)));
-        assert_eq!(told.contains(&"twin".to_owned()), seconds == 5, "{told:?}");
+        assert_eq!(told.contains(&"duplicate_id".to_owned()), seconds == 5, "{told:?}");
     }
 }
 

@@ -18,9 +18,9 @@ const CONFIG: &str = "ELECTION_CONFIG";
 
 /// Variables with their values; those without are not to be set.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Whereabouts(Vec<(&'static str, Option<OsString>)>);
+pub(crate) struct Location(Vec<(&'static str, Option<OsString>)>);
 
-impl Whereabouts {
+impl Location {
     pub(crate) fn of_database(source: &Source, schema: Option<&str>) -> Self {
         // Of no use to others: what cannot be read a second time, such as a pipe, and a path that
         // means another file in another directory.

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// The protocol and what surrounds it.
-pub(super) struct Inside {
+pub(super) struct NodeState {
     quorum: Mutex<Quorum>,
     orders: Sender<Order>,
     /// The position to report: the last one said counts.
@@ -40,7 +40,7 @@ pub(super) struct LinkState {
     pub(super) error: Option<String>,
 }
 
-impl Inside {
+impl NodeState {
     pub(super) fn new(quorum: Quorum) -> (Arc<Self>, Receiver<Order>) {
         let (orders, receiver) = async_channel::unbounded();
         let links = vec![LinkState::default(); quorum.config().members().count()];
@@ -51,7 +51,7 @@ impl Inside {
             links: Mutex::new(links),
             maintained: Signal::new(),
         };
-        (Arc::new(inside), receiver)
+        (Arc::new(state), receiver)
     }
 
     pub(super) fn quorum(&self) -> MutexGuard<'_, Quorum> {
@@ -95,7 +95,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The protocol as the loop drives it, while others read it between two steps.
 pub(super) struct Locked {
-    pub(super) inside: Arc<Inside>,
+    pub(super) state: Arc<NodeState>,
     /// Inputs that a position has overtaken.
     overtaken: VecDeque<Input<Event>>,
     /// Whether the last step may have changed the record of maintenance.
@@ -103,15 +103,15 @@ pub(super) struct Locked {
 }
 
 impl Locked {
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside, overtaken: VecDeque::new(), maintains: false }
+    pub(super) fn new(state: Arc<NodeState>) -> Self {
+        Self { state, overtaken: VecDeque::new(), maintains: false }
     }
 
     /// A step of the protocol, which first learns the position that the application has reported. No
     /// vote may overlook that: the application may have acknowledged what it reports.
     fn step_on(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
-        let mut quorum = self.inside.quorum();
-        if let Some(position) = self.inside.take_position() {
+        let mut quorum = self.state.quorum();
+        if let Some(position) = self.state.take_position() {
             let step = quorum.step(now, Input::Event(Event::Position(position)));
             if step.change.is_some() || step.action.is_some() {
                 self.overtaken.push_front(input);
@@ -136,10 +136,10 @@ impl Protocol for Locked {
             }
             None => input,
         };
-        let before = self.inside.quorum().maintenance();
+        let before = self.state.quorum().maintenance();
         let mut step = self.step_on(now, input);
         let is_alert = matches!(step.change, Some(Change::Alert(_)));
-        self.maintains = is_alert || before != self.inside.quorum().maintenance();
+        self.maintains = is_alert || before != self.state.quorum().maintenance();
         if !self.overtaken.is_empty() {
             step.wake_at = Some(now);
         }
@@ -147,11 +147,11 @@ impl Protocol for Locked {
     }
 
     fn tenure(&self, now: Timestamp) -> Option<Tenure> {
-        self.inside.quorum().tenure(now)
+        self.state.quorum().tenure(now)
     }
 
     fn is_finished(&self) -> bool {
-        self.inside.quorum().is_finished()
+        self.state.quorum().is_finished()
     }
 }
 
@@ -193,8 +193,8 @@ mod tests {
         };
         let position = Some(Position { history: 1, offset });
         let restored = Restored::Ballot(ballot);
-        let (inside, orders) = Inside::new(Quorum::new(config, life(2), &restored, position, 7));
-        let mut locked = Locked::new(inside);
+        let (state, orders) = NodeState::new(Quorum::new(config, life(2), &restored, position, 7));
+        let mut locked = Locked::new(state);
         let _ = locked.step(at(0), Input::Tick);
         (locked, orders)
     }
@@ -236,7 +236,7 @@ mod tests {
         let vote = locked.step(at(20_001), offer(3, 20_001));
         assert!(vote.action.as_ref().is_some_and(saves), "it would get the vote: {vote:?}");
         let (mut locked, orders) = voter(2);
-        locked.inside.moved(Position { history: 1, offset: 5 });
+        locked.state.moved(Position { history: 1, offset: 5 });
         let refused = locked.step(at(20_001), offer(3, 20_001));
         let rest = settle(&mut locked, 20_001);
         let actions = refused.action.into_iter().chain(rest).collect::<Vec<_>>();
@@ -250,7 +250,7 @@ mod tests {
         // When the next heartbeat is due: the step of the position sends it, and nothing else is.
         let due = locked.step(at(20_000), Input::Tick).wake_at.expect("a heartbeat");
         let millis = due.as_nanos().div_ceil(1_000_000);
-        locked.inside.moved(Position { history: 1, offset: 3 });
+        locked.state.moved(Position { history: 1, offset: 3 });
         let step = locked.step(at(millis), offer(4, millis));
         assert!(matches!(step.action, Some(Action::Send { .. })), "{step:?}");
         assert_eq!(step.wake_at, Some(at(millis)), "more is to be done");
@@ -263,7 +263,7 @@ mod tests {
         let (mut locked, _orders) = voter(2);
         let due = locked.step(at(20_000), Input::Tick).wake_at.expect("a heartbeat");
         let millis = due.as_nanos().div_ceil(1_000_000);
-        locked.inside.moved(Position { history: 1, offset: 3 });
+        locked.state.moved(Position { history: 1, offset: 3 });
         let _ = locked.step(at(millis), offer(4, millis));
         let step = locked.step(at(millis), Input::Withdraw);
         assert!(step.action.as_ref().is_some_and(saves), "the offer: {step:?}");
@@ -280,7 +280,7 @@ mod tests {
             attestation: Attestation::None,
             availability: Availability::Free,
             nominee: None,
-            fingerprint: locked.inside.quorum().config().members().fingerprint(),
+            fingerprint: locked.state.quorum().config().members().fingerprint(),
             hears: PeerSet::from_bits(0b11),
             holds: Held::new(0),
         };
@@ -300,7 +300,7 @@ mod tests {
         let heard = free(&locked, 5, 20_001);
         let _ = locked.step(at(20_001), heard);
         settle(&mut locked, 20_001);
-        locked.inside.moved(Position { history: 1, offset: 0 });
+        locked.state.moved(Position { history: 1, offset: 0 });
         let step = locked.step(at(20_002), Input::Withdraw);
         assert!(step.action.is_none(), "{step:?}");
         let behind = |change: &Change| matches!(change, Change::Alert(Alert::CatchUp { .. }));
@@ -340,11 +340,11 @@ mod tests {
     #[test]
     fn who_waits_for_an_order_is_woken_by_the_end_and_finds_it() {
         let (locked, orders) = voter(2);
-        let woken = locked.inside.maintained.listen();
-        locked.inside.close();
-        assert!(locked.inside.is_closed());
+        let woken = locked.state.maintained.listen();
+        locked.state.close();
+        assert!(locked.state.is_closed());
         assert_eq!(block_on(poll_once(woken)), Some(()));
-        locked.inside.order(Event::Resume);
+        locked.state.order(Event::Resume);
         assert!(orders.is_empty());
     }
 
@@ -352,11 +352,11 @@ mod tests {
     fn the_last_report_counts_and_may_go_down() {
         let (locked, orders) = voter(2);
         for offset in [5, 9, 3] {
-            locked.inside.moved(Position { history: 1, offset });
+            locked.state.moved(Position { history: 1, offset });
         }
-        assert_eq!(locked.inside.take_position(), Some(Position { history: 1, offset: 3 }));
+        assert_eq!(locked.state.take_position(), Some(Position { history: 1, offset: 3 }));
         assert_eq!(orders.len(), 1, "one wake-up is enough");
-        locked.inside.moved(Position { history: 1, offset: 4 });
+        locked.state.moved(Position { history: 1, offset: 4 });
         assert_eq!(orders.len(), 2, "and is not saved on after the position was taken");
     }
 }

@@ -8,7 +8,7 @@ use super::{
     },
     message::{Done, Event, Kind, Order, line},
 };
-use crate::{plan::HookPlan, whereabouts::Whereabouts};
+use crate::{location::Location, plan::HookPlan};
 use election_tokio::{
     Changes, Handle, Lease,
     core::{Change, Term, Timestamp},
@@ -36,7 +36,7 @@ pub(in crate::run) struct Hooks {
 
 /// What the runner has to know of the elector.
 pub(in crate::run) struct Manner<'a> {
-    pub(in crate::run) whereabouts: &'a Whereabouts,
+    pub(in crate::run) location: &'a Location,
     pub(in crate::run) allow_setuid: bool,
     pub(in crate::run) json: bool,
     pub(in crate::run) quiet: bool,
@@ -90,7 +90,7 @@ impl Hooks {
 /// The runner's command line.
 fn runner(plan: &HookPlan, manner: &Manner<'_>, handle: &Handle) -> Command {
     let mut command = super::super::itself();
-    manner.whereabouts.hand_to(&mut command);
+    manner.location.hand_to(&mut command);
     command.arg("__hooks");
     let hooks =
         [(Kind::Lead, &plan.on_lead), (Kind::Lose, &plan.on_lose), (Kind::Change, &plan.on_change)];

@@ -1,4 +1,4 @@
-mod crowd;
+mod admission;
 
 use super::*;
 use crate::quorum::{
@@ -19,14 +19,14 @@ const MOST: usize = 4;
 /// The door of b.
 struct Entrance {
     network: FakeNetwork,
-    door: Door<FakeNetwork>,
+    handshakes: Handshakes<FakeNetwork>,
     b: Secured,
 }
 
 impl Entrance {
     fn new() -> Self {
         let (network, b) = (FakeNetwork::new(), Secured::new());
-        let door = Door::new(network.clone(), b.security(), LIMIT);
+        let door = Handshakes::new(network.clone(), b.security(), LIMIT);
         Self { network, door, b }
     }
 
@@ -37,7 +37,7 @@ impl Entrance {
 
     fn knocks_from(&mut self, address: SocketAddr) -> Stream {
         let (near, far) = pair();
-        assert!(self.door.knock(far, address, MOST).is_none());
+        assert!(self.handshakes.knock(far, address, MOST).is_none());
         near
     }
 
@@ -51,7 +51,7 @@ impl Entrance {
         self.network.run();
         let mut cx = Context::from_waker(Waker::noop());
         let mut outcomes = Vec::new();
-        while let Poll::Ready(outcome) = self.door.poll(&mut cx) {
+        while let Poll::Ready(outcome) = self.handshakes.poll(&mut cx) {
             let entered = outcome.map(|entered| entered.proved);
             outcomes.push(entered.map_err(|(_, refusal)| refusal.as_str()));
         }

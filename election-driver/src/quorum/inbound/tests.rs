@@ -30,7 +30,7 @@ impl Wake for Bell {
 /// The node a, its callers, and what they hold.
 struct Desk {
     network: FakeNetwork,
-    callers: Callers<FakeNetwork>,
+    inbound: Inbound<FakeNetwork>,
     /// The connection on which the node listens to a member.
     listens_on: Option<Connection>,
     bell: Arc<Bell>,
@@ -43,7 +43,7 @@ impl Desk {
 
     fn of(me: &str, security: Security) -> Self {
         let (network, members) = (FakeNetwork::new(), members(me));
-        let callers = Callers::new(network.clone(), security, members, DOWN_AFTER, vec![HERE]);
+        let callers = Inbound::new(network.clone(), security, members, DOWN_AFTER, vec![HERE]);
         Self { network, callers, listens_on: None, bell: Arc::default() }
     }
 
@@ -58,7 +58,7 @@ impl Desk {
         remote.says(bytes);
         let address = SocketAddr::new(address.parse().expect("an address"), 1);
         let transport = Transport::Plain(stream);
-        self.callers.add(Entered { transport, address, proved: None }, at(millis));
+        self.inbound.add(Entered { transport, address, proved: None }, at(millis));
         remote
     }
 
@@ -68,16 +68,16 @@ impl Desk {
         let mut cx = Context::from_waker(&waker);
         let mut told = Vec::new();
         let listens_on = |_| self.listens_on;
-        while let Poll::Ready(call) = self.callers.poll(&mut cx, at(millis), listens_on) {
+        while let Poll::Ready(call) = self.inbound.poll(&mut cx, at(millis), listens_on) {
             told.push(match call {
-                Call::Heard { connection, message, .. } => {
+                InboundEvent::Heard { connection, message, .. } => {
                     let what = if message.is_some() { "speaks" } else { "greets" };
                     format!("{} {what}", connection.0)
                 }
-                Call::Ended { connection, .. } => format!("{} ended", connection.0),
-                Call::Refused { .. } => "refused".to_owned(),
-                Call::Twin { .. } => "twin".to_owned(),
-                Call::Starved(_) => "starved".to_owned(),
+                InboundEvent::Ended { connection, .. } => format!("{} ended", connection.0),
+                InboundEvent::Refused { .. } => "refused".to_owned(),
+                InboundEvent::Twin { .. } => "twin".to_owned(),
+                InboundEvent::Starved(_) => "starved".to_owned(),
             });
         }
         told
@@ -156,7 +156,7 @@ fn a_connection_is_left_that_was_silent_for_long() {
 fn a_system_that_gives_nothing_out_is_asked_again_after_a_pause() {
     let mut desk = Desk::new();
     desk.network.fails_to_accept(HERE, io::ErrorKind::Other);
-    assert_eq!(desk.poll(0), ["starved"]);
+    assert_eq!(desk.poll(0), ["accept_failed"]);
     let line = desk.calls(&frame("b"));
     assert_eq!(desk.callers.deadline(), Some(at(100)));
     assert_eq!(desk.poll(99), [""; 0]);
@@ -184,7 +184,7 @@ fn whoever_connects_without_end_keeps_nobody_from_being_heard() {
     let waker = Waker::from(desk.bell.clone());
     let mut cx = Context::from_waker(&waker);
     let first = desk.callers.poll(&mut cx, at(0), |_| None);
-    assert!(matches!(first, Poll::Ready(Call::Heard { connection: Connection(1), .. })));
+    assert!(matches!(first, Poll::Ready(InboundEvent::Heard { connection: Connection(1), .. })));
     assert_eq!(desk.network.waiting(HERE), 1, "the others wait");
     assert_eq!(desk.bell.0.load(SeqCst), 1, "for a turn that comes");
 }

@@ -1,4 +1,4 @@
-//! Callers that prove who they are.
+//! Inbound that prove who they are.
 
 use super::*;
 use crate::quorum::{

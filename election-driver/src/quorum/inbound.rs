@@ -5,8 +5,8 @@
 //! sockets cost the members nothing but the work of accepting and closing them.
 
 use super::{
-    crowd,
-    door::{Door, Entered},
+    admission,
+    handshake::{Entered, Handshakes},
     refusal::Refusal,
     security::Security,
     socket,
@@ -42,7 +42,7 @@ const AT_ONCE: usize = 64;
 const REFUSED: Duration = Duration::from_millis(100);
 
 /// What has come in.
-pub(super) enum Call {
+pub(super) enum InboundEvent {
     /// A frame, or a greeting, which is for the outbox only.
     Heard { from: Peer, connection: Connection, dialect: Dialect, message: Option<Message> },
     /// A connection that has said whose it is has ended.
@@ -55,7 +55,7 @@ pub(super) enum Call {
     Starved(io::Error),
 }
 
-struct Caller<S> {
+struct InboundConnection<S> {
     transport: Transport<S>,
     address: SocketAddr,
     /// The only member in whose name it may speak, if it has proved to be one.
@@ -74,13 +74,13 @@ struct Caller<S> {
     over: bool,
 }
 
-pub(super) struct Callers<R: Network> {
+pub(super) struct Inbound<R: Network> {
     runtime: R,
-    door: Door<R>,
+    handshakes: Handshakes<R>,
     members: Members,
     down_after: Duration,
     listeners: Vec<R::Listener>,
-    callers: Vec<Caller<R::Stream>>,
+    callers: Vec<InboundConnection<R::Stream>>,
     /// The number of the last connection.
     numbered: u64,
     /// Where to go on reading, so that everybody has a turn.
@@ -98,7 +98,7 @@ struct Greeter {
     last: Timestamp,
 }
 
-impl<R: Network> Callers<R> {
+impl<R: Network> Inbound<R> {
     pub(super) fn new(
         runtime: R,
         security: Security,
@@ -107,7 +107,7 @@ impl<R: Network> Callers<R> {
         listeners: Vec<R::Listener>,
     ) -> Self {
         Self {
-            door: Door::new(runtime.clone(), security, down_after),
+            handshakes: Handshakes::new(runtime.clone(), security, down_after),
             runtime,
             members,
             down_after,
@@ -127,32 +127,36 @@ impl<R: Network> Callers<R> {
         cx: &mut Context<'_>,
         now: Timestamp,
         listens_on: impl Fn(Peer) -> Option<Connection>,
-    ) -> Poll<Call> {
+    ) -> Poll<InboundEvent> {
         if let Poll::Ready(error) = self.accept(cx, now) {
-            return Poll::Ready(Call::Starved(error));
+            return Poll::Ready(InboundEvent::Starved(error));
         }
-        while let Poll::Ready(outcome) = self.door.poll(cx) {
+        while let Poll::Ready(outcome) = self.handshakes.poll(cx) {
             match outcome {
                 Ok(entered) => self.add(entered, now),
-                Err((address, error)) => return Poll::Ready(Call::Refused { address, error }),
+                Err((address, error)) => {
+                    return Poll::Ready(InboundEvent::Refused { address, error });
+                }
             }
         }
-        for _ in 0..self.callers.len() {
-            let place = self.turn % self.callers.len();
+        for _ in 0..self.inbound.len() {
+            let place = self.turn % self.inbound.len();
             self.turn = place + 1;
             let (members, down_after) = (&self.members, self.down_after);
-            let greeted = self.callers[place].greets.is_some();
-            if let Poll::Ready(call) = self.callers[place].poll(cx, members, now, down_after) {
+            let greeted = self.inbound[place].greets.is_some();
+            if let Poll::Ready(call) = self.inbound[place].poll(cx, members, now, down_after) {
                 match call {
-                    Call::Heard { from, message: None, .. } => self.greets(from, place, now),
-                    Call::Heard { from, .. } if greeted => _ = self.greeters.remove(&from),
+                    InboundEvent::Heard { from, message: None, .. } => {
+                        self.greets(from, place, now)
+                    }
+                    InboundEvent::Heard { from, .. } if greeted => _ = self.greeters.remove(&from),
                     _ => {}
                 }
                 return Poll::Ready(match call {
-                    Call::Heard { from, message: None, .. } if self.is_twin(place, now) => {
-                        Call::Twin { from, address: self.callers[place].address }
+                    InboundEvent::Heard { from, message: None, .. } if self.is_twin(place, now) => {
+                        InboundEvent::Twin { from, address: self.inbound[place].address }
                     }
-                    Call::Heard { from, .. } => {
+                    InboundEvent::Heard { from, .. } => {
                         self.make_room(from, place, &listens_on);
                         call
                     }
@@ -160,24 +164,24 @@ impl<R: Network> Callers<R> {
                 });
             }
         }
-        self.callers.retain(|caller| !caller.over);
+        self.inbound.retain(|caller| !caller.over);
         Poll::Pending
     }
 
     /// A member is to be found there, so it may come from there.
     pub(super) fn expects(&mut self, peer: Peer, address: IpAddr) {
-        self.door.expects(peer, address);
+        self.handshakes.expects(peer, address);
     }
 
     /// Where members may come from.
     #[cfg(test)]
     pub(super) fn known(&self) -> Vec<IpAddr> {
-        self.door.known()
+        self.handshakes.known()
     }
 
     /// A greeting has come in a member's name.
     fn greets(&mut self, from: Peer, place: usize, now: Timestamp) {
-        let address = self.callers[place].address.ip();
+        let address = self.inbound[place].address.ip();
         let goes_on =
             |known: &&mut Greeter| known.address == address && now < known.last + self.down_after;
         match self.greeters.get_mut(&from).filter(goes_on) {
@@ -190,21 +194,21 @@ impl<R: Network> Callers<R> {
     /// same name speaks. The other process is the one that the members dial. So this one hears nobody, and its
     /// greetings count for nothing.
     fn is_twin(&self, place: usize, now: Timestamp) -> bool {
-        let caller = &self.callers[place];
+        let caller = &self.inbound[place];
         let greeter = caller.decoder.peer().and_then(|from| self.greeters.get(&from));
         let greets_on = greeter.is_some_and(|greeter| now >= greeter.since + self.down_after);
-        let is_rival = |other: &Caller<R::Stream>| {
+        let is_rival = |other: &InboundConnection<R::Stream>| {
             let same = other.decoder.peer() == caller.decoder.peer();
             same && other.greets.is_none() && !other.over
         };
-        greets_on && self.callers.iter().any(is_rival)
+        greets_on && self.inbound.iter().any(is_rival)
     }
 
     /// Ends connections that other credentials do not admit.
     #[cfg(feature = "tls")]
     pub(super) fn judge_anew(&mut self) {
-        let security = self.door.security();
-        for caller in &mut self.callers {
+        let security = self.handshakes.security();
+        for caller in &mut self.inbound {
             let admitted = |proved| security.still_admits(&caller.transport, proved);
             caller.evicted |= !caller.proved.is_none_or(admitted);
         }
@@ -212,7 +216,7 @@ impl<R: Network> Callers<R> {
 
     /// When to call again if nothing comes in.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
-        let silent = self.callers.iter().map(|caller| caller.since).min();
+        let silent = self.inbound.iter().map(|caller| caller.since).min();
         let silent = silent.map(|since| since + self.down_after);
         let starved = (self.starved_until > Timestamp::ZERO).then_some(self.starved_until);
         silent.into_iter().chain(starved).min()
@@ -226,7 +230,7 @@ impl<R: Network> Callers<R> {
         self.starved_until = Timestamp::ZERO;
         for place in 0..self.listeners.len() {
             for taken in 0.. {
-                if self.door.is_crowded(UNKNOWN) {
+                if self.handshakes.is_crowded(UNKNOWN) {
                     break; // the end of a handshake wakes this task
                 }
                 if taken == AT_ONCE {
@@ -251,7 +255,7 @@ impl<R: Network> Callers<R> {
         if socket::prepare::<R>(&stream, self.down_after).is_err() {
             return; // it has gone already
         }
-        if let Some(entered) = self.door.knock(stream, address, UNKNOWN) {
+        if let Some(entered) = self.handshakes.knock(stream, address, UNKNOWN) {
             self.add(entered, now);
         }
     }
@@ -259,7 +263,7 @@ impl<R: Network> Callers<R> {
     fn add(&mut self, entered: Entered<R::Stream>, now: Timestamp) {
         let Entered { transport, address, proved } = entered;
         self.numbered += 1;
-        self.callers.push(Caller {
+        self.inbound.push(InboundConnection {
             transport,
             address,
             proved,
@@ -271,13 +275,13 @@ impl<R: Network> Callers<R> {
             refused: false,
             over: false,
         });
-        let unknown = self.callers.iter().enumerate();
+        let unknown = self.inbound.iter().enumerate();
         let unknown = unknown.filter(|(_, caller)| caller.decoder.peer().is_none());
         let (places, sources): (Vec<_>, Vec<_>) =
             unknown.map(|(place, caller)| (place, caller.address.ip())).unzip();
         if places.len() > UNKNOWN {
-            let goes = crowd::goes(&sources, &self.door.known());
-            goes.map(|goes| self.callers.remove(places[goes]));
+            let goes = admission::to_evict(&sources, &self.handshakes.known());
+            goes.map(|goes| self.inbound.remove(places[goes]));
         }
     }
 
@@ -290,16 +294,17 @@ impl<R: Network> Callers<R> {
         heard: usize,
         listens_on: &impl Fn(Peer) -> Option<Connection>,
     ) {
-        let belongs = |caller: &Caller<R::Stream>| {
+        let belongs = |caller: &InboundConnection<R::Stream>| {
             caller.decoder.peer() == Some(from) && !caller.over && !caller.evicted
         };
-        if self.callers.iter().filter(|caller| belongs(caller)).count() <= OF_ONE {
+        if self.inbound.iter().filter(|caller| belongs(caller)).count() <= OF_ONE {
             return;
         }
         let kept = listens_on(from);
-        let may_go =
-            |caller: &Caller<R::Stream>| belongs(caller) && Some(caller.connection) != kept;
-        let others = self.callers.iter_mut().enumerate().filter(|(place, _)| *place != heard);
+        let may_go = |caller: &InboundConnection<R::Stream>| {
+            belongs(caller) && Some(caller.connection) != kept
+        };
+        let others = self.inbound.iter_mut().enumerate().filter(|(place, _)| *place != heard);
         let silent = others.filter(|(_, caller)| may_go(caller)).min_by_key(|(_, it)| it.since);
         if let Some((_, caller)) = silent {
             caller.evicted = true; // it ends when its turn comes
@@ -313,14 +318,14 @@ fn is_theirs(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> InboundConnection<S> {
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
         members: &Members,
         now: Timestamp,
         down_after: Duration,
-    ) -> Poll<Call> {
+    ) -> Poll<InboundEvent> {
         if self.over {
             return Poll::Pending;
         }
@@ -350,7 +355,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         }
     }
 
-    fn heard(&mut self, members: &Members, now: Timestamp, message: Option<Message>) -> Poll<Call> {
+    fn heard(
+        &mut self,
+        members: &Members,
+        now: Timestamp,
+        message: Option<Message>,
+    ) -> Poll<InboundEvent> {
         self.since = now;
         match message {
             Some(_) => self.greets = None,
@@ -363,19 +373,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
             return self.refused(Refusal::Impostor { proved, claimed });
         }
         let (connection, dialect) = (self.connection, self.decoder.dialect());
-        Poll::Ready(Call::Heard { from, connection, dialect, message })
+        Poll::Ready(InboundEvent::Heard { from, connection, dialect, message })
     }
 
     /// A refusal is told first, and the end of the connection when its turn comes again.
-    fn refused(&mut self, error: Refusal) -> Poll<Call> {
+    fn refused(&mut self, error: Refusal) -> Poll<InboundEvent> {
         self.refused = true;
-        Poll::Ready(Call::Refused { address: self.address, error })
+        Poll::Ready(InboundEvent::Refused { address: self.address, error })
     }
 
-    fn ended(&mut self) -> Poll<Call> {
+    fn ended(&mut self) -> Poll<InboundEvent> {
         self.over = true;
         match self.decoder.peer() {
-            Some(from) => Poll::Ready(Call::Ended { from, connection: self.connection }),
+            Some(from) => Poll::Ready(InboundEvent::Ended { from, connection: self.connection }),
             None => Poll::Pending,
         }
     }

@@ -1,6 +1,6 @@
 //! What this node knows, and whether it can know at all.
 
-use crate::cluster::{ignorance, unready};
+use crate::cluster::{unknown_leader, unready};
 use election_tokio::{Handle, Member, Starting, core::Label, now};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use std::{sync::OnceLock, time::Duration};
 const STUCK: Duration = Duration::from_secs(10);
 
 /// What the answers are drawn from.
-pub(super) struct Desk {
+pub(super) struct Knowledge {
     /// Others may ask, by whatever name leads them here.
     pub(super) exposed: bool,
     metrics: PrometheusHandle,
@@ -43,7 +43,7 @@ pub(super) struct Leader {
     pub(super) error: Option<String>,
 }
 
-impl Desk {
+impl Knowledge {
     pub(super) fn new(metrics: PrometheusHandle, exposed: bool) -> Self {
         Self { exposed, metrics, starting: OnceLock::new(), party: OnceLock::new() }
     }
@@ -115,7 +115,7 @@ impl Party {
         let trusted = status.tenure.filter(|_| is_leader).map(|it| it.until.since(now()));
         // A leader whose work has to stop is none: its name would tell its clients to go on.
         let leader = status.leader.filter(|leader| !leader.own || is_leader);
-        let error = if is_leader { None } else { self.ignorance() };
+        let error = if is_leader { None } else { self.unknown_leader() };
         let leader = leader.filter(|_| error.is_none());
         let label = leader.as_ref().and_then(|leader| leader.label.as_ref()).map(Label::to_string);
         Leader {
@@ -143,7 +143,7 @@ impl Party {
     /// Why it is not ready: as a member it may know who leads, and not vote yet.
     fn absence(&self) -> Option<String> {
         let unready = self.unready().map(|why| format!("this member is not ready: {why}"));
-        self.ailment().or(unready).or_else(|| self.ignorance())
+        self.ailment().or(unready).or_else(|| self.unknown_leader())
     }
 
     fn unready(&self) -> Option<String> {
@@ -151,12 +151,12 @@ impl Party {
     }
 
     /// Why it cannot know who leads.
-    fn ignorance(&self) -> Option<String> {
+    fn unknown_leader(&self) -> Option<String> {
         if let Some(ailment) = self.ailment() {
             return Some(ailment);
         }
         match &self.member {
-            Some(member) => ignorance(member),
+            Some(member) => unknown_leader(member),
             // The cause may name hosts and users. It is in the log, for those who may read that.
             None => {
                 let status = self.handle.status();

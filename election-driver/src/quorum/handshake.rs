@@ -7,7 +7,7 @@
 //! end, so there may be as many again for moments; nobody else is let in before.
 
 #[cfg(feature = "tls")]
-use super::crowd;
+use super::admission;
 use super::{refusal::Refusal, security::Security, transport::Transport};
 use crate::Network;
 use election_core::quorum::Peer;
@@ -36,7 +36,7 @@ pub(super) struct Entered<S> {
 
 type Outcome<S> = Result<Entered<S>, (SocketAddr, Refusal)>;
 
-pub(super) struct Door<R: Network> {
+pub(super) struct Handshakes<R: Network> {
     runtime: R,
     security: Security,
     /// How long a handshake may take.
@@ -67,7 +67,7 @@ struct Handshake {
 #[cfg(feature = "tls")]
 struct Shaken<S>(u64, Option<Outcome<S>>);
 
-impl<R: Network> Door<R> {
+impl<R: Network> Handshakes<R> {
     pub(super) fn new(runtime: R, security: Security, limit: Duration) -> Self {
         #[cfg(feature = "tls")]
         let (shaken, outcomes) = async_channel::unbounded();
@@ -148,7 +148,7 @@ impl<R: Network> Door<R> {
         self.under_way.push_back(Handshake { number, address: source, _ends: ends });
         if self.under_way.len() > most {
             let all: Vec<_> = self.under_way.iter().map(|handshake| handshake.address).collect();
-            crowd::goes(&all, &self.known()).map(|place| self.under_way.remove(place));
+            admission::to_evict(&all, &self.known()).map(|place| self.under_way.remove(place));
         }
         let (limit, done) = (self.limit, self.shaken.clone());
         let (runtime, counted) = (self.runtime.clone(), self.tasks.clone());

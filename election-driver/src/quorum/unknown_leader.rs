@@ -10,7 +10,7 @@ use std::fmt;
 /// Why a member does not know who leads: it hears no leader, and somebody may lead all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ignorance {
+pub enum UnknownLeader {
     /// It hears too few of the others: together with it they are no majority, and those that it does
     /// not hear may have elected somebody.
     NoMajority {
@@ -32,7 +32,7 @@ pub enum Ignorance {
     },
 }
 
-impl fmt::Display for Ignorance {
+impl fmt::Display for UnknownLeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoMajority { heard, others } => {
@@ -50,7 +50,7 @@ impl fmt::Display for Ignorance {
     }
 }
 
-impl Ignorance {
+impl UnknownLeader {
     /// Why a node that does not lead itself cannot know who does; `leader` is whom it names.
     pub(super) fn of(node: &Quorum, now: Timestamp, leader: Option<&NodeId>) -> Option<Self> {
         let members = node.config().members();

@@ -21,13 +21,13 @@ pub(crate) fn keep_from(command: &mut Command) {
 }
 
 /// What it wants to hear.
-pub(super) struct Told {
+pub(super) struct Environment {
     pub(super) socket: Socket,
     /// How long this process may be silent.
     pub(super) watchdog: Option<Duration>,
 }
 
-impl Told {
+impl Environment {
     /// What this process was told; nothing if nobody listens. What makes no sense is warned of and
     /// left out: it is no reason to go without the job.
     pub(super) fn by_environment() -> Option<Self> {

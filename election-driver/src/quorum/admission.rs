@@ -1,4 +1,4 @@
-//! Who has to go when too many are at the door.
+//! Which connection is closed when there are too many.
 //!
 //! A stranger decides how many connections it makes, and not from how many networks. So whoever has
 //! most of them loses one, the oldest; and a member's own address is left alone as long as it has no
@@ -31,7 +31,7 @@ impl Source {
 
 /// The place of the one that has to go among these, the oldest first; `members` are the addresses of
 /// members, as far as they are known.
-pub(super) fn goes(all: &[IpAddr], members: &[IpAddr]) -> Option<usize> {
+pub(super) fn to_evict(all: &[IpAddr], members: &[IpAddr]) -> Option<usize> {
     let (mut own, mut shares) = (BTreeMap::new(), BTreeMap::new());
     for address in all {
         *own.entry(address.to_canonical()).or_insert(0_usize) += 1;
@@ -59,7 +59,7 @@ mod tests {
 
     #[track_caller]
     fn loses(all: &[&str], members: &[&str], place: usize) {
-        assert_eq!(goes(&addresses(all), &addresses(members)), Some(place), "{all:?}");
+        assert_eq!(to_evict(&addresses(all), &addresses(members)), Some(place), "{all:?}");
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
         loses(&["10.0.0.1", "10.0.0.2", "10.0.0.2", "10.0.0.3", "10.0.0.3"], &[], 1);
         loses(&["10.0.0.1", "10.0.0.2"], &[], 0);
         loses(&["10.0.0.1", "10.0.0.2", "::ffff:10.0.0.2"], &[], 1);
-        assert_eq!(goes(&[], &[]), None);
+        assert_eq!(to_evict(&[], &[]), None);
     }
 
     /// One host has a whole network of them.

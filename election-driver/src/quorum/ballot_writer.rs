@@ -25,13 +25,13 @@ pub(super) struct Outcome {
 }
 
 /// Asks the thread to save, one ballot at a time.
-pub(super) struct Keeper {
+pub(super) struct BallotWriter {
     requests: Option<mpsc::Sender<Ballot>>,
     done: Pin<Box<Receiver<io::Result<()>>>>,
     saving: Option<(Epoch, Timestamp)>,
 }
 
-impl Keeper {
+impl BallotWriter {
     pub(super) fn new(file: BallotFile) -> io::Result<Self> {
         let (requests, ballots) = mpsc::channel();
         let (outcomes, done) = async_channel::unbounded();
@@ -109,16 +109,16 @@ mod tests {
         let path = place.path().join("ballot");
         let open = || BallotFile::open(&path, NodeId::new("n1").unwrap());
         let at = |millis| Timestamp::ZERO + Duration::from_millis(millis);
-        let mut keeper = Keeper::new(open().unwrap()).unwrap();
-        assert_eq!(keeper.since(), None);
-        keeper.save(ballot(3), at(1));
-        assert_eq!(keeper.since(), Some(at(1)));
-        let outcome = block_on(poll_fn(|cx| keeper.poll_saved(cx, at(5))));
+        let mut writer = BallotWriter::new(open().unwrap()).unwrap();
+        assert_eq!(writer.since(), None);
+        writer.save(ballot(3), at(1));
+        assert_eq!(writer.since(), Some(at(1)));
+        let outcome = block_on(poll_fn(|cx| writer.poll_saved(cx, at(5))));
         assert!(outcome.result.is_ok());
         assert_eq!((outcome.epoch, outcome.took), (Epoch::new(3), Duration::from_millis(4)));
-        assert_eq!(keeper.since(), None);
-        keeper.save(ballot(4), at(6));
-        block_on(keeper.close());
+        assert_eq!(writer.since(), None);
+        writer.save(ballot(4), at(6));
+        block_on(writer.close());
         let next = open().expect("the file is free");
         assert_eq!(next.read().0, Restored::Ballot(ballot(4)));
     }
