@@ -8,7 +8,7 @@ use std::{io, thread};
 
 /// Runs `work` and returns what it returns. Dropping the future does not end the work; nobody waits
 /// for it then.
-pub(crate) async fn aside<T, F>(name: &str, work: F) -> io::Result<T>
+pub(crate) async fn blocking<T, F>(name: &str, work: F) -> io::Result<T>
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,

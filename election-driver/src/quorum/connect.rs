@@ -48,7 +48,7 @@ struct AtLastAddress {
 }
 
 /// An attempt.
-pub(super) struct Attempt<R> {
+pub(super) struct Connect<R> {
     pub(super) runtime: R,
     pub(super) security: Security,
     pub(super) peer: Peer,
@@ -56,7 +56,7 @@ pub(super) struct Attempt<R> {
     pub(super) down_after: Duration,
 }
 
-impl<R: Network> Attempt<R> {
+impl<R: Network> Connect<R> {
     /// Looks the name up and tries what it means, one address after the other. Gives back what it was
     /// lent.
     pub(super) async fn attempt(self, mut lookup: Lookup) -> (Lookup, Connected<R>) {

@@ -80,7 +80,7 @@ pub(super) struct Inbound<R: Network> {
     members: Members,
     down_after: Duration,
     listeners: Vec<R::Listener>,
-    callers: Vec<InboundConnection<R::Stream>>,
+    connections: Vec<InboundConnection<R::Stream>>,
     /// The number of the last connection.
     numbered: u64,
     /// Where to go on reading, so that everybody has a turn.
@@ -112,7 +112,7 @@ impl<R: Network> Inbound<R> {
             members,
             down_after,
             listeners,
-            callers: Vec::new(),
+            connections: Vec::new(),
             numbered: 0,
             turn: 0,
             starved_until: Timestamp::ZERO,
@@ -139,12 +139,12 @@ impl<R: Network> Inbound<R> {
                 }
             }
         }
-        for _ in 0..self.inbound.len() {
-            let place = self.turn % self.inbound.len();
+        for _ in 0..self.connections.len() {
+            let place = self.turn % self.connections.len();
             self.turn = place + 1;
             let (members, down_after) = (&self.members, self.down_after);
-            let greeted = self.inbound[place].greets.is_some();
-            if let Poll::Ready(call) = self.inbound[place].poll(cx, members, now, down_after) {
+            let greeted = self.connections[place].greets.is_some();
+            if let Poll::Ready(call) = self.connections[place].poll(cx, members, now, down_after) {
                 match call {
                     InboundEvent::Heard { from, message: None, .. } => {
                         self.greets(from, place, now)
@@ -154,7 +154,7 @@ impl<R: Network> Inbound<R> {
                 }
                 return Poll::Ready(match call {
                     InboundEvent::Heard { from, message: None, .. } if self.is_twin(place, now) => {
-                        InboundEvent::Twin { from, address: self.inbound[place].address }
+                        InboundEvent::Twin { from, address: self.connections[place].address }
                     }
                     InboundEvent::Heard { from, .. } => {
                         self.make_room(from, place, &listens_on);
@@ -164,7 +164,7 @@ impl<R: Network> Inbound<R> {
                 });
             }
         }
-        self.inbound.retain(|caller| !caller.over);
+        self.connections.retain(|caller| !caller.over);
         Poll::Pending
     }
 
@@ -181,7 +181,7 @@ impl<R: Network> Inbound<R> {
 
     /// A greeting has come in a member's name.
     fn greets(&mut self, from: Peer, place: usize, now: Timestamp) {
-        let address = self.inbound[place].address.ip();
+        let address = self.connections[place].address.ip();
         let goes_on =
             |known: &&mut Greeter| known.address == address && now < known.last + self.down_after;
         match self.greeters.get_mut(&from).filter(goes_on) {
@@ -194,21 +194,21 @@ impl<R: Network> Inbound<R> {
     /// same name speaks. The other process is the one that the members dial. So this one hears nobody, and its
     /// greetings count for nothing.
     fn is_twin(&self, place: usize, now: Timestamp) -> bool {
-        let caller = &self.inbound[place];
+        let caller = &self.connections[place];
         let greeter = caller.decoder.peer().and_then(|from| self.greeters.get(&from));
         let greets_on = greeter.is_some_and(|greeter| now >= greeter.since + self.down_after);
         let is_rival = |other: &InboundConnection<R::Stream>| {
             let same = other.decoder.peer() == caller.decoder.peer();
             same && other.greets.is_none() && !other.over
         };
-        greets_on && self.inbound.iter().any(is_rival)
+        greets_on && self.connections.iter().any(is_rival)
     }
 
     /// Ends connections that other credentials do not admit.
     #[cfg(feature = "tls")]
     pub(super) fn judge_anew(&mut self) {
         let security = self.handshakes.security();
-        for caller in &mut self.inbound {
+        for caller in &mut self.connections {
             let admitted = |proved| security.still_admits(&caller.transport, proved);
             caller.evicted |= !caller.proved.is_none_or(admitted);
         }
@@ -216,7 +216,7 @@ impl<R: Network> Inbound<R> {
 
     /// When to call again if nothing comes in.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
-        let silent = self.inbound.iter().map(|caller| caller.since).min();
+        let silent = self.connections.iter().map(|caller| caller.since).min();
         let silent = silent.map(|since| since + self.down_after);
         let starved = (self.starved_until > Timestamp::ZERO).then_some(self.starved_until);
         silent.into_iter().chain(starved).min()
@@ -263,7 +263,7 @@ impl<R: Network> Inbound<R> {
     fn add(&mut self, entered: Entered<R::Stream>, now: Timestamp) {
         let Entered { transport, address, proved } = entered;
         self.numbered += 1;
-        self.inbound.push(InboundConnection {
+        self.connections.push(InboundConnection {
             transport,
             address,
             proved,
@@ -275,13 +275,13 @@ impl<R: Network> Inbound<R> {
             refused: false,
             over: false,
         });
-        let unknown = self.inbound.iter().enumerate();
+        let unknown = self.connections.iter().enumerate();
         let unknown = unknown.filter(|(_, caller)| caller.decoder.peer().is_none());
         let (places, sources): (Vec<_>, Vec<_>) =
             unknown.map(|(place, caller)| (place, caller.address.ip())).unzip();
         if places.len() > UNKNOWN {
             let goes = admission::to_evict(&sources, &self.handshakes.known());
-            goes.map(|goes| self.inbound.remove(places[goes]));
+            goes.map(|goes| self.connections.remove(places[goes]));
         }
     }
 
@@ -297,14 +297,14 @@ impl<R: Network> Inbound<R> {
         let belongs = |caller: &InboundConnection<R::Stream>| {
             caller.decoder.peer() == Some(from) && !caller.over && !caller.evicted
         };
-        if self.inbound.iter().filter(|caller| belongs(caller)).count() <= OF_ONE {
+        if self.connections.iter().filter(|caller| belongs(caller)).count() <= OF_ONE {
             return;
         }
         let kept = listens_on(from);
         let may_go = |caller: &InboundConnection<R::Stream>| {
             belongs(caller) && Some(caller.connection) != kept
         };
-        let others = self.inbound.iter_mut().enumerate().filter(|(place, _)| *place != heard);
+        let others = self.connections.iter_mut().enumerate().filter(|(place, _)| *place != heard);
         let silent = others.filter(|(_, caller)| may_go(caller)).min_by_key(|(_, it)| it.since);
         if let Some((_, caller)) = silent {
             caller.evicted = true; // it ends when its turn comes

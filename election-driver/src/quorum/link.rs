@@ -8,7 +8,7 @@
 
 use super::{
     address::Address,
-    connect::{Attempt, Begin, Connected},
+    connect::{Begin, Connect, Connected},
     lookup::Lookup,
     refusal::{COMPLAINT, HANDSHAKE},
     security::Security,
@@ -150,14 +150,14 @@ impl<R: Network> Link<R> {
                     self.began = now;
                     let lookup = self.lookup.take();
                     let lookup = lookup.unwrap_or_else(|| Lookup::new(self.address.clone()));
-                    let dial = Attempt {
+                    let connect = Connect {
                         runtime: runtime.clone(),
                         security: self.security.clone(),
                         peer: self.peer,
                         begin: self.begin,
                         down_after: self.pace.down_after,
                     };
-                    self.state = State::Connecting(Box::pin(dial.attempt(lookup)));
+                    self.state = State::Connecting(Box::pin(connect.attempt(lookup)));
                 }
                 State::Connecting(attempt) => {
                     let Poll::Ready((lookup, connected)) = attempt.as_mut().poll(cx) else {

@@ -66,8 +66,8 @@ async fn run<R: Network>(mut host: Net<R>, closes: CloseOnDrop<R>) {
     let mut protocol = Locked::new(host.state.clone());
     drive(&mut protocol, &mut host).await;
     host.say_farewell().await;
-    let Net { writer, links, callers, .. } = host;
-    drop((links, callers));
+    let Net { writer, links, inbound, .. } = host;
+    drop((links, inbound));
     // A disk that hangs keeps its thread, not whoever waits for the end of this node.
     let patience = closes.0.setup.runtime.sleep(LEAVING);
     or(writer.close(), patience).await;

@@ -44,7 +44,7 @@ impl NodeState {
     pub(super) fn new(quorum: Quorum) -> (Arc<Self>, Receiver<Order>) {
         let (orders, receiver) = async_channel::unbounded();
         let links = vec![LinkState::default(); quorum.config().members().count()];
-        let inside = Self {
+        let state = Self {
             quorum: Mutex::new(quorum),
             orders,
             position: Mutex::new(None),

@@ -117,16 +117,16 @@ pub(super) async fn assemble<R: Network>(
         let address = addresses[peer.index()].clone();
         Link::new(peer, address, security.clone(), outbox, Pace::new(longest, down_after))
     });
-    let mut callers =
+    let mut inbound =
         Inbound::new(runtime, security.clone(), members.clone(), down_after, listeners);
     for peer in members.others() {
         let number = addresses[peer.index()].number();
-        number.into_iter().for_each(|number| callers.expects(peer, number.ip()));
+        number.into_iter().for_each(|number| inbound.expects(peer, number.ip()));
     }
     let host = Net {
         timer: shared.setup.timer(),
         links: links.collect(),
-        callers,
+        inbound,
         log: Log::new(members.clone(), down_after),
         metrics: Metrics::new(&shared.setup.registration.namespace, &members),
         #[cfg(feature = "tls")]

@@ -8,8 +8,8 @@ use crate::quorum::{
 use futures_lite::future::{block_on, pending, poll_once};
 use std::{future::Future, pin::pin};
 
-fn dial(network: &FakeNetwork) -> Attempt<FakeNetwork> {
-    Attempt {
+fn dial(network: &FakeNetwork) -> Connect<FakeNetwork> {
+    Connect {
         runtime: network.clone(),
         security: Security::Plain,
         peer: Peer::new(1),
@@ -83,7 +83,7 @@ fn a_refusal_is_one_while_the_name_service_is_down() {
     let remote = network.accepts();
     remote.says(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let security = secured.security();
-    let dial = Attempt { security: security.clone(), peer: Peer::new(0), ..dial(&network) };
+    let dial = Connect { security: security.clone(), peer: Peer::new(0), ..dial(&network) };
     let failed = async { Err(io::Error::other("it is down")) };
     let lookup = Lookup::that_knows("member.test:9", &[at_9(1)], failed);
     let (_, (_, outcome)) = ends(&network, dial.attempt(lookup));

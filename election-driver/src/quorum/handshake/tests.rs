@@ -16,7 +16,7 @@ use std::{
 /// How many handshakes there may be.
 const MOST: usize = 4;
 
-/// The door of b.
+/// The handshakes of b.
 struct Entrance {
     network: FakeNetwork,
     handshakes: Handshakes<FakeNetwork>,
@@ -26,8 +26,8 @@ struct Entrance {
 impl Entrance {
     fn new() -> Self {
         let (network, b) = (FakeNetwork::new(), Secured::new());
-        let door = Handshakes::new(network.clone(), b.security(), LIMIT);
-        Self { network, door, b }
+        let handshakes = Handshakes::new(network.clone(), b.security(), LIMIT);
+        Self { network, handshakes, b }
     }
 
     /// Somebody connects. Returns its end.
@@ -91,7 +91,7 @@ fn the_oldest_of_too_many_handshakes_makes_room() {
     let mut ends: Vec<_> = (0..MOST).map(|_| entrance.knocks()).collect();
     entrance.network.run();
     let last = entrance.knocks();
-    assert!(!entrance.door.is_crowded(MOST));
+    assert!(!entrance.handshakes.is_crowded(MOST));
     assert_eq!(entrance.outcomes(), [], "nobody is told of");
     // The first has gone, and the second has not.
     let second = ends.remove(1);
@@ -109,12 +109,12 @@ fn the_oldest_of_too_many_handshakes_makes_room() {
 fn nobody_is_let_in_before_the_tasks_that_had_to_go_have_ended() {
     let mut entrance = Entrance::new();
     let _ends: Vec<_> = (0..2 * MOST - 1).map(|_| entrance.knocks()).collect();
-    assert!(!entrance.door.is_crowded(MOST));
+    assert!(!entrance.handshakes.is_crowded(MOST));
     let _one_more = entrance.knocks();
-    assert!(entrance.door.is_crowded(MOST));
+    assert!(entrance.handshakes.is_crowded(MOST));
     entrance.network.run();
-    assert!(!entrance.door.is_crowded(MOST));
-    assert_eq!(Arc::strong_count(&entrance.door.tasks), MOST + 1);
+    assert!(!entrance.handshakes.is_crowded(MOST));
+    assert_eq!(Arc::strong_count(&entrance.handshakes.tasks), MOST + 1);
 }
 
 /// Nobody would tell of the room once more.
@@ -128,11 +128,11 @@ fn whoever_is_woken_by_the_end_of_a_handshake_finds_its_room() {
     }
     let mut entrance = Entrance::new();
     drop(entrance.knocks());
-    let counts = Arc::new(Counts(entrance.door.tasks.clone(), AtomicUsize::new(0)));
+    let counts = Arc::new(Counts(entrance.handshakes.tasks.clone(), AtomicUsize::new(0)));
     let waker = Waker::from(counts.clone());
-    assert!(entrance.door.poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(entrance.handshakes.poll(&mut Context::from_waker(&waker)).is_pending());
     entrance.network.run();
-    assert_eq!(counts.1.load(Ordering::SeqCst), 2, "the door's, and that of this test");
+    assert_eq!(counts.1.load(Ordering::SeqCst), 2, "the handshakes', and that of this test");
 }
 
 /// Whoever had to go while its handshake was about to succeed is in nobody's way, and nobody's news.
@@ -144,7 +144,7 @@ fn who_had_to_go_does_not_enter_and_takes_no_others_place() {
     entrance.network.run();
     let _others: Vec<_> = (0..MOST).map(|_| entrance.knocks()).collect();
     assert_eq!(entrance.outcomes(), []);
-    assert_eq!(entrance.door.under_way.len(), MOST);
+    assert_eq!(entrance.handshakes.under_way.len(), MOST);
 }
 
 #[test]
@@ -153,10 +153,10 @@ fn plain_tcp_is_refused_and_a_probe_is_not_logged() {
     let mut near = entrance.knocks();
     drop(entrance.knocks());
     assert_eq!(entrance.outcomes(), []);
-    assert_eq!(entrance.door.under_way.len(), 1, "the probe is forgotten");
+    assert_eq!(entrance.handshakes.under_way.len(), 1, "the probe is forgotten");
     block_on(near.write_all(b"*5\r\n$2\r\nHB\r\n")).expect("room");
     assert_eq!(entrance.outcomes(), [Err("not_tls")]);
-    assert!(entrance.door.under_way.is_empty());
+    assert!(entrance.handshakes.under_way.is_empty());
 }
 
 /// The file may have been corrected meanwhile.

@@ -43,8 +43,8 @@ impl Desk {
 
     fn of(me: &str, security: Security) -> Self {
         let (network, members) = (FakeNetwork::new(), members(me));
-        let callers = Inbound::new(network.clone(), security, members, DOWN_AFTER, vec![HERE]);
-        Self { network, callers, listens_on: None, bell: Arc::default() }
+        let inbound = Inbound::new(network.clone(), security, members, DOWN_AFTER, vec![HERE]);
+        Self { network, inbound, listens_on: None, bell: Arc::default() }
     }
 
     /// Somebody connects and writes this.
@@ -138,18 +138,18 @@ fn a_connection_is_left_that_was_silent_for_long() {
     let mut desk = Desk::new();
     let (member, stranger) = (desk.calls(&frame("b")), desk.calls(b""));
     desk.poll(0);
-    assert_eq!(desk.callers.deadline(), Some(at(5_000)));
+    assert_eq!(desk.inbound.deadline(), Some(at(5_000)));
     desk.poll(4_999);
     assert!(stranger.is_open());
     member.says(&frame("b"));
     desk.poll(4_999);
     assert_eq!(desk.poll(5_000), [""; 0]);
     assert!(!stranger.is_open() && member.is_open());
-    assert_eq!(desk.callers.deadline(), Some(at(9_999)), "since it spoke");
+    assert_eq!(desk.inbound.deadline(), Some(at(9_999)), "since it spoke");
     assert_eq!(desk.poll(9_999), ["1 ended"]);
     desk.poll(9_999);
     assert!(!member.is_open());
-    assert_eq!(desk.callers.deadline(), None);
+    assert_eq!(desk.inbound.deadline(), None);
 }
 
 #[test]
@@ -158,11 +158,11 @@ fn a_system_that_gives_nothing_out_is_asked_again_after_a_pause() {
     desk.network.fails_to_accept(HERE, io::ErrorKind::Other);
     assert_eq!(desk.poll(0), ["accept_failed"]);
     let line = desk.calls(&frame("b"));
-    assert_eq!(desk.callers.deadline(), Some(at(100)));
+    assert_eq!(desk.inbound.deadline(), Some(at(100)));
     assert_eq!(desk.poll(99), [""; 0]);
     assert_eq!(desk.poll(100), ["1 speaks"]);
     assert!(line.is_open());
-    assert_eq!(desk.callers.deadline(), Some(at(5_100)));
+    assert_eq!(desk.inbound.deadline(), Some(at(5_100)));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn whoever_connects_without_end_keeps_nobody_from_being_heard() {
     lines[0].says(&frame("b"));
     let waker = Waker::from(desk.bell.clone());
     let mut cx = Context::from_waker(&waker);
-    let first = desk.callers.poll(&mut cx, at(0), |_| None);
+    let first = desk.inbound.poll(&mut cx, at(0), |_| None);
     assert!(matches!(first, Poll::Ready(InboundEvent::Heard { connection: Connection(1), .. })));
     assert_eq!(desk.network.waiting(HERE), 1, "the others wait");
     assert_eq!(desk.bell.0.load(SeqCst), 1, "for a turn that comes");
@@ -346,7 +346,7 @@ fn who_is_gone_before_it_is_looked_at_gets_no_place() {
     let gone = desk.network.calls_and_goes(HERE);
     assert_eq!(desk.poll(0), [""; 0]);
     assert!(!gone.is_open());
-    assert_eq!(desk.callers.deadline(), None);
+    assert_eq!(desk.inbound.deadline(), None);
 }
 
 /// Of all options, the one that is the same everywhere.

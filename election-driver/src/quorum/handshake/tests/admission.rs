@@ -6,7 +6,7 @@ use super::*;
 fn comes_in(from: &str, strangers: &[&str]) -> bool {
     let mut entrance = Entrance::new();
     let at = |ip: &str| SocketAddr::new(ip.parse().expect("an address"), 1);
-    entrance.door.expects(A, at("10.0.0.1").ip());
+    entrance.handshakes.expects(A, at("10.0.0.1").ip());
     let near = entrance.knocks_from(at(from));
     let _held: Vec<_> = strangers.iter().map(|from| entrance.knocks_from(at(from))).collect();
     // It may end well for a though b has let go of it.

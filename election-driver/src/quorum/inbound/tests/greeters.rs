@@ -61,7 +61,7 @@ fn who_comes_from_a_members_address_keeps_its_place() {
     for expected in [false, true] {
         let mut desk = Desk::new();
         if expected {
-            desk.callers.expects(Peer::new(1), ONE.parse().expect("an address"));
+            desk.inbound.expects(Peer::new(1), ONE.parse().expect("an address"));
         }
         let first = desk.calls_from(ONE, b"", 0);
         let others: Vec<_> = (1..=UNKNOWN)

@@ -285,7 +285,7 @@ fn an_attempt_ends_with_the_first_address_that_answers() {
     let addresses = [1, 2, 3].map(at_9).to_vec();
     desk.network.refuses();
     desk.accepts();
-    let dial = Attempt {
+    let connect = Connect {
         runtime: desk.network.clone(),
         security: Security::Plain,
         peer: Peer::new(1),
@@ -293,7 +293,7 @@ fn an_attempt_ends_with_the_first_address_that_answers() {
         down_after: DOWN_AFTER,
     };
     assert!(!sockopt::tcp_nodelay(desk.network.socket()).unwrap());
-    let tried = dial.tried(Found { addresses: addresses.clone(), stale: None }, DOWN_AFTER / 2);
+    let tried = connect.tried(Found { addresses: addresses.clone(), stale: None }, DOWN_AFTER / 2);
     let connected = block_on(poll_once(tried)).expect("an outcome");
     assert!(connected.is_ok_and(|(_, number)| number == addresses[1]));
     assert_eq!(desk.dialed(), 2);
