@@ -318,8 +318,8 @@ async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>
                 log.get().hears();
                 shared.listening(true);
             }
-            Notice::Deaf(why) => {
-                log.get().is_deaf(shared.setup.runtime.now(), why);
+            Notice::NotListening(why) => {
+                log.get().notifications_lost(shared.setup.runtime.now(), why);
                 shared.listening(false);
             }
         }

@@ -37,7 +37,7 @@
 //! | `event` | level | what has happened | more fields |
 //! | --- | --- | --- | --- |
 //! | `leader_unknown` | info | this node does not know who leads: it hears no leader, and too few others to say that nobody leads | `cause` |
-//! | `not_ready` | info | this node could not vote now, or hears no majority that hears it | `cause` |
+//! | `unready` | info | this node could not vote now, or hears no majority that hears it | `cause` |
 //! | `ready` | info | it could vote now, and is among a majority whose members hear each other | |
 //! | `ballot` | error | the ballot cannot be read: this node follows and never votes | `cause` |
 //! | `first_epoch` | warn | this node leads under epoch 1: the cluster is new, or all its ballots are lost | |
@@ -61,9 +61,9 @@
 //! failures are logged at debug. So are
 //! locks that others hold, since these are usual among candidates.
 
+mod cannot_lead;
 mod chain;
-mod twin;
-mod vain;
+mod duplicate_id;
 
 pub use chain::chain;
 
@@ -72,14 +72,14 @@ use crate::{
     metrics::op,
     outage::{Gravity, HumanDuration, News, Outage, Word},
 };
+use cannot_lead::CannotLead;
+use duplicate_id::DuplicateId;
 use election_core::{
     Candidate, Change, Epoch, Loss, Protocol as _, Timestamp,
     lease::{Answer, Config, Failure, Lease, Query, Registration},
 };
 use std::time::Duration;
 use tracing::{Span, debug, info, warn};
-use twin::Twin;
-use vain::Vain;
 
 /// Outages have a target of their own, for readers who want nothing else.
 const OUTAGE: &str = "election_driver::outage";
@@ -147,7 +147,7 @@ pub(crate) fn changed(change: &Change, cause: Option<&str>) {
 pub(crate) struct Log {
     /// This process.
     own: Candidate,
-    twin: Twin,
+    duplicate_id: DuplicateId,
     /// The time from the question to the end of belief, for a renewal that succeeds.
     trust: Duration,
     /// When belief ends, while this process leads.
@@ -159,7 +159,7 @@ pub(crate) struct Log {
     /// The last epoch that the database confirmed as released.
     released: Option<Epoch>,
     /// Wins that could not be led by.
-    vain: Vain,
+    cannot_lead: CannotLead,
     /// Outages of the leader row.
     row: Outage,
     /// Outages of the list of candidates.
@@ -172,7 +172,7 @@ pub(crate) struct Log {
     /// answered: while the row is out of reach too, only the row is logged.
     unlisted: Option<(Timestamp, String)>,
     /// No notifications arrive, and why.
-    deaf: Option<Deafness>,
+    unnotified: Option<Unnotified>,
     /// Whether the database has ever answered.
     reached: bool,
     /// It was said that nobody can be elected before leases of an earlier server have ended.
@@ -181,14 +181,14 @@ pub(crate) struct Log {
     failed_at: Option<Timestamp>,
 }
 
-struct Deafness {
+struct Unnotified {
     since: Timestamp,
     why: String,
     told: bool,
 }
 
 /// A database that answers for this long without notifying is more than just ill.
-const DEAF: Duration = Duration::from_secs(10);
+const UNNOTIFIED_FOR: Duration = Duration::from_secs(10);
 
 impl Log {
     pub(crate) fn new(config: &Config, own: Candidate) -> Self {
@@ -196,19 +196,19 @@ impl Log {
         let hiccup = (config.attempt_timeout() / 2).max((ttl / 2).min(Duration::from_secs(1)));
         Self {
             own,
-            twin: Twin::default(),
+            duplicate_id: DuplicateId::default(),
             trust: ttl.saturating_sub(config.margin() + config.grace()),
             until: None,
             ended: None,
             unreleased: None,
             released: None,
-            vain: Vain::default(),
+            cannot_lead: CannotLead::default(),
             row: Outage::new(hiccup, ttl),
             list: Outage::new(config.interval(), ttl),
             cause: String::new(),
             refused: None,
             unlisted: None,
-            deaf: None,
+            unnotified: None,
             reached: false,
             promoted: false,
             failed_at: None,
@@ -238,7 +238,7 @@ impl Log {
     fn changed(&mut self, now: Timestamp, change: &Change) {
         let mut cost = false;
         if let Change::Elected(_) = change {
-            self.vain.ends();
+            self.cannot_lead.ends();
         }
         if let Change::Lost { term, reason, .. } = change {
             self.ended = Some((term.epoch, *reason));
@@ -257,7 +257,7 @@ impl Log {
         let released = self.released == Some(epoch);
         let reason = self.ended.filter(|(ended, _)| *ended == epoch).map(|(_, reason)| reason);
         if reason.is_none() {
-            self.vain.given_back(epoch);
+            self.cannot_lead.given_back(epoch);
         }
         let epoch = epoch.get();
         match (reason, kept) {
@@ -287,19 +287,19 @@ impl Log {
     /// The database has answered.
     pub(crate) fn answered(&mut self, now: Timestamp, query: &Query, answer: &Answer) {
         self.reached = true;
-        self.twin.look(&self.own, answer);
+        self.duplicate_id.look(&self.own, answer);
         if let (Query::Resign { epoch }, Answer::Released) = (query, answer) {
             self.released = Some(*epoch);
         }
         if matches!(query, Query::Attempt { .. }) {
-            self.vain.attempted(answer);
+            self.cannot_lead.attempted(answer);
         }
         if let (
             Query::Attempt { seen, .. } | Query::TakeOver { seen, .. },
             Answer::Won { epoch, .. },
         ) = (query, answer)
         {
-            self.vain.won(*epoch, *seen);
+            self.cannot_lead.won(*epoch, *seen);
         }
         if *query == Query::Unregister {
             return; // it leaves, and is no longer on the list
@@ -314,7 +314,7 @@ impl Log {
             }
             self.refused = None;
         }
-        self.may_be_deaf(now);
+        self.notifications_still_lost(now);
         // Trouble with the list that began while the row was out of reach too is over with the
         // outage.
         let apart = !lists && !self.row.is_ongoing();
@@ -339,26 +339,26 @@ impl Log {
 
     /// Notifications arrive.
     pub(crate) fn hears(&mut self) {
-        if self.deaf.take().is_some_and(|deaf| deaf.told) {
+        if self.unnotified.take().is_some_and(|lost| lost.told) {
             info!(event = "notifications_restored", "notifications arrive again");
         }
     }
 
     /// No notifications arrive. This is logged once the database answers and still does not notify.
-    pub(crate) fn is_deaf(&mut self, now: Timestamp, why: String) {
-        self.deaf = Some(Deafness { since: now, why, told: false });
+    pub(crate) fn notifications_lost(&mut self, now: Timestamp, why: String) {
+        self.unnotified = Some(Unnotified { since: now, why, told: false });
     }
 
-    fn may_be_deaf(&mut self, now: Timestamp) {
+    fn notifications_still_lost(&mut self, now: Timestamp) {
         let failed_at = self.failed_at;
-        let Some(deaf) = self.deaf.as_mut().filter(|deaf| !deaf.told) else { return };
-        if now.since(failed_at.map_or(deaf.since, |at| at.max(deaf.since))) >= DEAF {
-            deaf.told = true;
+        let Some(lost) = self.unnotified.as_mut().filter(|lost| !lost.told) else { return };
+        if now.since(failed_at.map_or(lost.since, |at| at.max(lost.since))) >= UNNOTIFIED_FOR {
+            lost.told = true;
             warn!(
                 event = "notifications_lost",
-                cause = deaf.why,
+                cause = lost.why,
                 "no notifications arrive: {}; polling instead, so a handover takes longer",
-                deaf.why
+                lost.why
             );
         }
     }

@@ -66,7 +66,7 @@ pub struct Leader {
 }
 
 /// Where a process stands after a step, by the protocol's account.
-pub(crate) struct Standing {
+pub(crate) struct Snapshot {
     pub(crate) tenure: Option<Tenure>,
     pub(crate) followed: Option<(Term, Option<Label>)>,
     pub(crate) elected_ms: Option<i64>,
@@ -74,7 +74,7 @@ pub(crate) struct Standing {
     pub(crate) unreleased: bool,
 }
 
-impl From<&lease::Lease> for Standing {
+impl From<&lease::Lease> for Snapshot {
     fn from(lease: &lease::Lease) -> Self {
         Self {
             tenure: lease.tenure(Timestamp::ZERO),
@@ -86,7 +86,7 @@ impl From<&lease::Lease> for Standing {
     }
 }
 
-impl From<&Quorum> for Standing {
+impl From<&Quorum> for Snapshot {
     fn from(node: &Quorum) -> Self {
         Self {
             tenure: node.tenure(Timestamp::ZERO),
@@ -121,7 +121,7 @@ struct State<R: Runtime> {
     /// The leadership that ended last.
     ended: Weak<GuardedLeadership<R>>,
     /// The core has reported the state, which it does once the database has answered.
-    told: bool,
+    reported: bool,
     subscribers: Vec<Subscriber>,
 }
 
@@ -141,7 +141,7 @@ impl<R: Runtime> Shared<R> {
                 version: 0,
                 leadership: None,
                 ended: Weak::new(),
-                told: false,
+                reported: false,
                 subscribers: Vec::new(),
             }),
             changed: Signal::new(),
@@ -191,7 +191,7 @@ impl<R: Runtime> Shared<R> {
     /// state that becomes known.
     pub(crate) fn subscribe(&self, subscriber: Subscriber) {
         let mut state = self.state();
-        if state.told {
+        if state.reported {
             subscriber.tell(&match (&state.status.tenure, &state.status.leader) {
                 (Some(tenure), _) => Change::Elected(tenure.clone()),
                 (None, Some(leader)) => {
@@ -207,8 +207,8 @@ impl<R: Runtime> Shared<R> {
     }
 
     /// Publishes the results of a step.
-    pub(crate) fn publish(&self, standing: impl Into<Standing>, change: Option<Change>) {
-        let Standing { tenure, followed, elected_ms, opens_at, unreleased } = standing.into();
+    pub(crate) fn publish(&self, snapshot: impl Into<Snapshot>, change: Option<Change>) {
+        let Snapshot { tenure, followed, elected_ms, opens_at, unreleased } = snapshot.into();
         if tenure.is_none() {
             self.until.store(0, Ordering::Release); // before anybody is told
         }
@@ -237,7 +237,8 @@ impl<R: Runtime> Shared<R> {
             (status.tenure, status.leader, status.unreleased) = (tenure, leader, unreleased);
             status.opens_at = opens_at;
             state.version += 1;
-            state.told |= change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_)));
+            state.reported |=
+                change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_)));
             (ended, change.is_some().then(|| mem::take(&mut state.subscribers)))
         };
         // Outside the lock: whoever is woken may ask at once. Everything is in place by now.

@@ -50,10 +50,10 @@ const RENEW: Query = Query::Renew {
 #[test]
 fn a_database_that_answers_and_does_not_notify_is_told_once() {
     let names = told(|log| {
-        log.is_deaf(at(0), "no room".to_owned());
+        log.notifications_lost(at(0), "no room".to_owned());
         log.answered(at(9), &Query::Observe, &seen(false));
         log.hears();
-        log.is_deaf(at(10), "no room".to_owned());
+        log.notifications_lost(at(10), "no room".to_owned());
         for seconds in [15, 20, 25, 30] {
             log.answered(at(seconds), &Query::Observe, &seen(false));
         }
@@ -65,7 +65,7 @@ fn a_database_that_answers_and_does_not_notify_is_told_once() {
 #[test]
 fn a_database_that_is_gone_does_not_notify_either() {
     let names = told(|log| {
-        log.is_deaf(at(0), "the connection was lost".to_owned());
+        log.notifications_lost(at(0), "the connection was lost".to_owned());
         for seconds in 0..60 {
             fails(log, seconds, &Query::Observe, Failure::Transient);
         }

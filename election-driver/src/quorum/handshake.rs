@@ -114,7 +114,7 @@ impl<R: Network> Handshakes<R> {
     }
 
     /// Somebody has connected. Returns the connection if nothing has to be proved.
-    pub(super) fn knock(
+    pub(super) fn admit(
         &mut self,
         stream: R::Stream,
         address: SocketAddr,

@@ -50,9 +50,9 @@ pub(super) enum InboundEvent {
     /// A connection was closed because of what came in.
     Refused { address: SocketAddr, error: Refusal },
     /// A process that no member dials speaks as a member that another process is.
-    Twin { from: Peer, address: SocketAddr },
+    DuplicateId { from: Peer, address: SocketAddr },
     /// The system gives no connections out.
-    Starved(io::Error),
+    AcceptFailed(io::Error),
 }
 
 struct InboundConnection<S> {
@@ -60,7 +60,7 @@ struct InboundConnection<S> {
     address: SocketAddr,
     /// The only member in whose name it may speak, if it has proved to be one.
     proved: Option<Peer>,
-    connection: Connection,
+    number: Connection,
     decoder: Box<Decoder>,
     /// Since when no whole frame has come.
     since: Timestamp,
@@ -85,7 +85,7 @@ pub(super) struct Inbound<R: Network> {
     numbered: u64,
     /// Where to go on reading, so that everybody has a turn.
     turn: usize,
-    starved_until: Timestamp,
+    accepts_from: Timestamp,
     /// Of each member in whose name somebody only greets, who that is.
     greeters: BTreeMap<Peer, Greeter>,
 }
@@ -115,7 +115,7 @@ impl<R: Network> Inbound<R> {
             connections: Vec::new(),
             numbered: 0,
             turn: 0,
-            starved_until: Timestamp::ZERO,
+            accepts_from: Timestamp::ZERO,
             greeters: BTreeMap::new(),
         }
     }
@@ -129,7 +129,7 @@ impl<R: Network> Inbound<R> {
         listens_on: impl Fn(Peer) -> Option<Connection>,
     ) -> Poll<InboundEvent> {
         if let Poll::Ready(error) = self.accept(cx, now) {
-            return Poll::Ready(InboundEvent::Starved(error));
+            return Poll::Ready(InboundEvent::AcceptFailed(error));
         }
         while let Poll::Ready(outcome) = self.handshakes.poll(cx) {
             match outcome {
@@ -147,14 +147,16 @@ impl<R: Network> Inbound<R> {
             if let Poll::Ready(call) = self.connections[place].poll(cx, members, now, down_after) {
                 match call {
                     InboundEvent::Heard { from, message: None, .. } => {
-                        self.greets(from, place, now)
+                        self.greets(from, place, now);
                     }
                     InboundEvent::Heard { from, .. } if greeted => _ = self.greeters.remove(&from),
                     _ => {}
                 }
                 return Poll::Ready(match call {
-                    InboundEvent::Heard { from, message: None, .. } if self.is_twin(place, now) => {
-                        InboundEvent::Twin { from, address: self.connections[place].address }
+                    InboundEvent::Heard { from, message: None, .. }
+                        if self.is_duplicate(place, now) =>
+                    {
+                        InboundEvent::DuplicateId { from, address: self.connections[place].address }
                     }
                     InboundEvent::Heard { from, .. } => {
                         self.make_room(from, place, &listens_on);
@@ -164,7 +166,7 @@ impl<R: Network> Inbound<R> {
                 });
             }
         }
-        self.connections.retain(|caller| !caller.over);
+        self.connections.retain(|each| !each.over);
         Poll::Pending
     }
 
@@ -193,12 +195,12 @@ impl<R: Network> Inbound<R> {
     /// Whether somebody who greets has only greeted for a long time, while another connection in the
     /// same name speaks. The other process is the one that the members dial. So this one hears nobody, and its
     /// greetings count for nothing.
-    fn is_twin(&self, place: usize, now: Timestamp) -> bool {
-        let caller = &self.connections[place];
-        let greeter = caller.decoder.peer().and_then(|from| self.greeters.get(&from));
+    fn is_duplicate(&self, place: usize, now: Timestamp) -> bool {
+        let each = &self.connections[place];
+        let greeter = each.decoder.peer().and_then(|from| self.greeters.get(&from));
         let greets_on = greeter.is_some_and(|greeter| now >= greeter.since + self.down_after);
         let is_rival = |other: &InboundConnection<R::Stream>| {
-            let same = other.decoder.peer() == caller.decoder.peer();
+            let same = other.decoder.peer() == each.decoder.peer();
             same && other.greets.is_none() && !other.over
         };
         greets_on && self.connections.iter().any(is_rival)
@@ -206,28 +208,28 @@ impl<R: Network> Inbound<R> {
 
     /// Ends connections that other credentials do not admit.
     #[cfg(feature = "tls")]
-    pub(super) fn judge_anew(&mut self) {
+    pub(super) fn recheck(&mut self) {
         let security = self.handshakes.security();
-        for caller in &mut self.connections {
-            let admitted = |proved| security.still_admits(&caller.transport, proved);
-            caller.evicted |= !caller.proved.is_none_or(admitted);
+        for each in &mut self.connections {
+            let admitted = |proved| security.still_admits(&each.transport, proved);
+            each.evicted |= !each.proved.is_none_or(admitted);
         }
     }
 
     /// When to call again if nothing comes in.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
-        let silent = self.connections.iter().map(|caller| caller.since).min();
+        let silent = self.connections.iter().map(|each| each.since).min();
         let silent = silent.map(|since| since + self.down_after);
-        let starved = (self.starved_until > Timestamp::ZERO).then_some(self.starved_until);
-        silent.into_iter().chain(starved).min()
+        let refused = (self.accepts_from > Timestamp::ZERO).then_some(self.accepts_from);
+        silent.into_iter().chain(refused).min()
     }
 
     /// Takes connections in. Ready if the system has none to give.
     fn accept(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<io::Error> {
-        if now < self.starved_until {
+        if now < self.accepts_from {
             return Poll::Pending;
         }
-        self.starved_until = Timestamp::ZERO;
+        self.accepts_from = Timestamp::ZERO;
         for place in 0..self.listeners.len() {
             for taken in 0.. {
                 if self.handshakes.is_crowded(UNKNOWN) {
@@ -239,10 +241,10 @@ impl<R: Network> Inbound<R> {
                 }
                 match self.runtime.poll_accept(&mut self.listeners[place], cx) {
                     Poll::Pending => break,
-                    Poll::Ready(Ok((stream, address))) => self.knocks(stream, address, now),
+                    Poll::Ready(Ok((stream, address))) => self.accepted(stream, address, now),
                     Poll::Ready(Err(error)) if is_theirs(&error) => {}
                     Poll::Ready(Err(error)) => {
-                        self.starved_until = now + REFUSED;
+                        self.accepts_from = now + REFUSED;
                         return Poll::Ready(error);
                     }
                 }
@@ -251,11 +253,11 @@ impl<R: Network> Inbound<R> {
         Poll::Pending
     }
 
-    fn knocks(&mut self, stream: R::Stream, address: SocketAddr, now: Timestamp) {
+    fn accepted(&mut self, stream: R::Stream, address: SocketAddr, now: Timestamp) {
         if socket::prepare::<R>(&stream, self.down_after).is_err() {
             return; // it has gone already
         }
-        if let Some(entered) = self.handshakes.knock(stream, address, UNKNOWN) {
+        if let Some(entered) = self.handshakes.admit(stream, address, UNKNOWN) {
             self.add(entered, now);
         }
     }
@@ -267,7 +269,7 @@ impl<R: Network> Inbound<R> {
             transport,
             address,
             proved,
-            connection: Connection(self.numbered),
+            number: Connection(self.numbered),
             decoder: Box::new(Decoder::new(self.members.clone())),
             since: now,
             greets: None,
@@ -276,9 +278,9 @@ impl<R: Network> Inbound<R> {
             over: false,
         });
         let unknown = self.connections.iter().enumerate();
-        let unknown = unknown.filter(|(_, caller)| caller.decoder.peer().is_none());
+        let unknown = unknown.filter(|(_, each)| each.decoder.peer().is_none());
         let (places, sources): (Vec<_>, Vec<_>) =
-            unknown.map(|(place, caller)| (place, caller.address.ip())).unzip();
+            unknown.map(|(place, each)| (place, each.address.ip())).unzip();
         if places.len() > UNKNOWN {
             let goes = admission::to_evict(&sources, &self.handshakes.known());
             goes.map(|goes| self.connections.remove(places[goes]));
@@ -294,20 +296,19 @@ impl<R: Network> Inbound<R> {
         heard: usize,
         listens_on: &impl Fn(Peer) -> Option<Connection>,
     ) {
-        let belongs = |caller: &InboundConnection<R::Stream>| {
-            caller.decoder.peer() == Some(from) && !caller.over && !caller.evicted
+        let belongs = |each: &InboundConnection<R::Stream>| {
+            each.decoder.peer() == Some(from) && !each.over && !each.evicted
         };
-        if self.connections.iter().filter(|caller| belongs(caller)).count() <= OF_ONE {
+        if self.connections.iter().filter(|each| belongs(each)).count() <= OF_ONE {
             return;
         }
         let kept = listens_on(from);
-        let may_go = |caller: &InboundConnection<R::Stream>| {
-            belongs(caller) && Some(caller.connection) != kept
-        };
+        let may_go =
+            |each: &InboundConnection<R::Stream>| belongs(each) && Some(each.number) != kept;
         let others = self.connections.iter_mut().enumerate().filter(|(place, _)| *place != heard);
-        let silent = others.filter(|(_, caller)| may_go(caller)).min_by_key(|(_, it)| it.since);
-        if let Some((_, caller)) = silent {
-            caller.evicted = true; // it ends when its turn comes
+        let silent = others.filter(|(_, each)| may_go(each)).min_by_key(|(_, it)| it.since);
+        if let Some((_, each)) = silent {
+            each.evicted = true; // it ends when its turn comes
         }
     }
 }
@@ -372,7 +373,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> InboundConnection<S> {
             let [Some(proved), Some(claimed)] = ids else { return self.ended() };
             return self.refused(Refusal::Impostor { proved, claimed });
         }
-        let (connection, dialect) = (self.connection, self.decoder.dialect());
+        let (connection, dialect) = (self.number, self.decoder.dialect());
         Poll::Ready(InboundEvent::Heard { from, connection, dialect, message })
     }
 
@@ -385,7 +386,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> InboundConnection<S> {
     fn ended(&mut self) -> Poll<InboundEvent> {
         self.over = true;
         match self.decoder.peer() {
-            Some(from) => Poll::Ready(InboundEvent::Ended { from, connection: self.connection }),
+            Some(from) => Poll::Ready(InboundEvent::Ended { from, connection: self.number }),
             None => Poll::Pending,
         }
     }

@@ -1,7 +1,7 @@
 //! What a node does about its credentials while it runs.
 
 use super::{
-    callers::Callers,
+    inbound::Inbound,
     link::Link,
     log::Log,
     metrics::Metrics,
@@ -51,13 +51,13 @@ impl Keys {
         cx: &mut Context<'_>,
         now: Timestamp,
         links: &mut [Link<R>],
-        callers: &mut Callers<R>,
+        inbound: &mut Inbound<R>,
         (log, metrics): (&mut Log, &Metrics),
     ) {
-        let Some(judges) = self.poll(cx, now, log, metrics) else { return };
-        if judges {
-            links.iter_mut().for_each(Link::judge_anew);
-            callers.judge_anew();
+        let Some(recheck) = self.poll(cx, now, log, metrics) else { return };
+        if recheck {
+            links.iter_mut().for_each(Link::recheck);
+            inbound.recheck();
         }
         links.iter_mut().for_each(Link::hurry);
     }
@@ -73,8 +73,8 @@ impl Keys {
         let held = self.0.as_mut()?;
         let mut renewed = None;
         while let Poll::Ready(Some(news)) = held.news.as_mut().poll_next(cx) {
-            if let News::Renewed { judges } = news {
-                renewed = Some(judges || renewed == Some(true));
+            if let News::Renewed { recheck } = news {
+                renewed = Some(recheck || renewed == Some(true));
             }
             held.due = now;
             log.keys(&news, &held.keyring.status());

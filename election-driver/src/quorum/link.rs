@@ -274,7 +274,7 @@ impl<R: Network> Link<R> {
 
     /// Ends a connection that other credentials do not admit; another attempt is due at once.
     #[cfg(feature = "tls")]
-    pub(super) fn judge_anew(&mut self) {
+    pub(super) fn recheck(&mut self) {
         if let State::Open(open) = &self.state {
             if !self.security.still_admits(&open.stream, self.peer) {
                 self.outbox.closed();

@@ -41,8 +41,8 @@ pub(super) struct Log {
     save_failed: bool,
     hangs: bool,
     refusals: Refusals,
-    starved: Rate,
-    twins: Rate,
+    accept_failed: Rate,
+    duplicate_ids: Rate,
     /// The leadership that ended last, and why; until its work has stopped.
     ending: Option<(Epoch, Loss)>,
 }
@@ -64,8 +64,8 @@ impl Log {
             save_failed: false,
             hangs: false,
             refusals: Refusals::default(),
-            starved: Rate::default(),
-            twins: Rate::default(),
+            accept_failed: Rate::default(),
+            duplicate_ids: Rate::default(),
             ending: None,
         }
     }
@@ -129,7 +129,7 @@ impl Log {
         match unready {
             Some(why) => {
                 let cause = why.named(&self.members).to_string();
-                info!(event = "not_ready", cause, "this member is not ready: {cause}");
+                info!(event = "unready", cause, "this member is not ready: {cause}");
             }
             None => {
                 info!(event = "ready", "this member is ready: it could vote, and hears a majority");
@@ -226,8 +226,8 @@ impl Log {
         warn!(event = "refused", %from, reason, cause, more, "refused a connection from {from}: {cause}");
     }
 
-    pub(super) fn twin(&mut self, now: Timestamp, peer: Peer, from: SocketAddr) {
-        if self.twins.count(now).is_some() {
+    pub(super) fn duplicate_id(&mut self, now: Timestamp, peer: Peer, from: SocketAddr) {
+        if self.duplicate_ids.count(now).is_some() {
             let peer = self.name(peer);
             warn!(
                 event = "duplicate_id",
@@ -239,8 +239,8 @@ impl Log {
         }
     }
 
-    pub(super) fn starved(&mut self, now: Timestamp, error: &io::Error) {
-        if self.starved.count(now).is_some() {
+    pub(super) fn accept_failed(&mut self, now: Timestamp, error: &io::Error) {
+        if self.accept_failed.count(now).is_some() {
             let cause = error.to_string();
             warn!(
                 event = "accept_failed",

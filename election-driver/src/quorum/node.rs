@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Network,
     inbox::Report,
-    shared::{Shared, Standing},
+    shared::{Shared, Snapshot},
     timer::Timer,
 };
 use async_channel::Receiver;
@@ -102,7 +102,7 @@ pub(super) struct Net<R: Network> {
     pub(super) orders: Pin<Box<Receiver<Order>>>,
     /// What the application says of its health, and what the node has been told.
     pub(super) healthy: bool,
-    pub(super) told_healthy: bool,
+    pub(super) reported_healthy: bool,
     pub(super) clock_due: Timestamp,
     /// Inputs taken since others had their turn.
     pub(super) taken: u32,
@@ -118,13 +118,13 @@ impl<R: Network> Host<Locked> for Net<R> {
         self.log.stepped(&quorum, change.as_ref());
         self.shared.metrics.step(&self.shared.setup.runtime, &*quorum, change.as_ref());
         self.metrics.stepped(change.as_ref());
-        let standing = Standing::from(&*quorum);
+        let snapshot = Snapshot::from(&*quorum);
         // Before anybody is woken, who may look at the protocol in that very call.
         drop(quorum);
         if change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_))) {
             self.shared.database(Ok(()));
         }
-        self.shared.publish(standing, change);
+        self.shared.publish(snapshot, change);
         // Afterwards: who is woken looks at the changes first.
         if protocol.maintains {
             self.state.maintained.notify(usize::MAX);
@@ -160,7 +160,7 @@ impl<R: Network> Host<Locked> for Net<R> {
                 cx,
                 now,
                 &mut self.links,
-                &mut self.callers,
+                &mut self.inbound,
                 (&mut self.log, &self.metrics),
             );
             self.write(cx, now);
@@ -267,8 +267,8 @@ impl<R: Network> Net<R> {
         let hangs = self.writer.since().is_some_and(|since| now >= since + self.down_after);
         self.log.disk_hangs(hangs);
         let healthy = self.healthy && !hangs;
-        let is_news = healthy != self.told_healthy;
-        self.told_healthy = healthy;
+        let is_news = healthy != self.reported_healthy;
+        self.reported_healthy = healthy;
         is_news.then_some(healthy)
     }
 
@@ -302,12 +302,12 @@ impl<R: Network> Net<R> {
                 self.log.refused(now, address, &error);
                 None
             }
-            InboundEvent::Twin { from, address } => {
-                self.log.twin(now, from, address);
+            InboundEvent::DuplicateId { from, address } => {
+                self.log.duplicate_id(now, from, address);
                 None
             }
-            InboundEvent::Starved(error) => {
-                self.log.starved(now, &error);
+            InboundEvent::AcceptFailed(error) => {
+                self.log.accept_failed(now, &error);
                 None
             }
         };
@@ -316,7 +316,7 @@ impl<R: Network> Net<R> {
 
     fn deadline(&self, wake_at: Option<Timestamp>) -> Timestamp {
         let hangs = self.writer.since().map(|since| since + self.down_after);
-        let hangs = hangs.filter(|_| self.told_healthy);
+        let hangs = hangs.filter(|_| self.reported_healthy);
         let links = self.links.iter().filter_map(Link::deadline);
         let others = [wake_at, hangs, self.inbound.deadline(), Some(self.clock_due)];
         #[cfg(feature = "tls")]

@@ -137,7 +137,7 @@ pub(super) async fn assemble<R: Network>(
         inputs: Box::pin(inputs),
         orders: Box::pin(orders),
         healthy: true,
-        told_healthy: true,
+        reported_healthy: true,
         clock_due: Timestamp::ZERO,
         taken: 0,
         state: state.clone(),

@@ -58,12 +58,12 @@ fn tenure(until: u64) -> Tenure {
     Tenure { term, since: at(0), until: at(until), stop_by: at(until + 2) }
 }
 
-fn leading(until: u64) -> Standing {
-    Standing { tenure: Some(tenure(until)), ..nobody() }
+fn leading(until: u64) -> Snapshot {
+    Snapshot { tenure: Some(tenure(until)), ..nobody() }
 }
 
-fn nobody() -> Standing {
-    Standing { tenure: None, followed: None, unreleased: false, elected_ms: None, opens_at: None }
+fn nobody() -> Snapshot {
+    Snapshot { tenure: None, followed: None, unreleased: false, elected_ms: None, opens_at: None }
 }
 
 fn lost() -> Change {
@@ -109,7 +109,7 @@ fn an_address_that_becomes_known_is_news_and_no_change() {
     let followed = |label: Option<&str>| {
         let term = Term { epoch: Epoch::new(7), leader: NodeId::new("b").unwrap() };
         let label = label.map(|label| Label::new(label).unwrap());
-        Standing { followed: Some((term, label)), ..nobody() }
+        Snapshot { followed: Some((term, label)), ..nobody() }
     };
     shared.publish(followed(None), Some(Change::Vacant));
     watch.get();
@@ -127,12 +127,12 @@ fn until_when_nobody_can_be_elected_is_news_until_the_end() {
     let shared = shared();
     shared.publish(nobody(), Some(Change::Vacant));
     let version = shared.status().1;
-    shared.publish(Standing { opens_at: Some(at(9)), ..nobody() }, None);
+    shared.publish(Snapshot { opens_at: Some(at(9)), ..nobody() }, None);
     let (status, next) = shared.status();
     assert_eq!((status.opens_at, next), (Some(at(9)), version + 1));
     shared.publish(nobody(), None);
     assert_eq!(shared.status().0.opens_at, None);
-    shared.publish(Standing { opens_at: Some(at(9)), ..nobody() }, None);
+    shared.publish(Snapshot { opens_at: Some(at(9)), ..nobody() }, None);
     shared.close();
     assert_eq!(shared.status().0.opens_at, None);
 }

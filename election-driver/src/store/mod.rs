@@ -84,7 +84,7 @@ pub enum Notice {
     Listening,
     /// From here on the database notifies of nothing, for this reason, until the next
     /// [`Listening`](Self::Listening).
-    Deaf(String),
+    NotListening(String),
 }
 
 /// A stream of notices.

@@ -68,7 +68,7 @@ fn whether_a_database_notifies_is_known_to_the_watch() {
     poll(&mut driver);
     assert!(!handle.status().listening);
     for (notice, listening) in
-        [(Notice::Listening, true), (Notice::Deaf("as the test says".to_owned()), false)]
+        [(Notice::Listening, true), (Notice::NotListening("as the test says".to_owned()), false)]
     {
         let mut watch = handle.watch();
         watch.get();

@@ -20,7 +20,7 @@ fn whether_the_database_notifies_is_logged() {
     let names = told(|| {
         let (world, _handle, mut driver) = elector_in(world);
         poll(&mut driver);
-        for notice in [Notice::Deaf("as the test says".into()), Notice::Listening] {
+        for notice in [Notice::NotListening("as the test says".into()), Notice::Listening] {
             notices.try_send(notice).unwrap();
             for _ in 0..600 {
                 poll(&mut driver);

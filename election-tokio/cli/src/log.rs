@@ -20,7 +20,7 @@
 //! | `job_stopped` | info | the job has ended because leadership was lost |
 //! | `job_killed` | warn | the job did not end in time and was killed |
 //! | `job_left_behind` | warn | the job has left processes behind, which are killed |
-//! | `job_deaf` | warn | a process of the job cannot be told to end |
+//! | `job_unstoppable` | warn | a process of the job cannot be told to end |
 //! | `job_slow` | warn | killing the job takes long, and so begins earlier |
 //! | `job_survives` | warn, error | a process of the job lives on after SIGKILL |
 //! | `hook` | info | a line that a hook has printed |

@@ -250,7 +250,7 @@ fn a_twin_is_reported_with_its_address() {
             }
             let own = twin.local_addr().expect("its address").to_string();
             let said = nodes.said(node, "log").into_iter();
-            let mut said = said.filter(|entry| entry.about.starts_with("twin "));
+            let mut said = said.filter(|entry| entry.about.starts_with("duplicate_id "));
             said.find(|entry| entry.about.contains(&own) && entry.about.contains(name))
         });
         attack.map(Attack::ends);

@@ -8,7 +8,7 @@ use crate::quorum::{
 use futures_lite::future::{block_on, pending, poll_once};
 use std::{future::Future, pin::pin};
 
-fn dial(network: &FakeNetwork) -> Connect<FakeNetwork> {
+fn connect(network: &FakeNetwork) -> Connect<FakeNetwork> {
     Connect {
         runtime: network.clone(),
         security: Security::Plain,
@@ -39,8 +39,8 @@ fn a_connection_attempt_ends_within_half_of_down_after() {
         let network = FakeNetwork::new();
         (0..count).for_each(|_| network.hangs());
         let addresses = (0..count).map(at_9).collect();
-        let dial = dial(&network);
-        let tried = dial.tried(Found { addresses, stale: None }, DOWN_AFTER / 2);
+        let connect = connect(&network);
+        let tried = connect.tried(Found { addresses, stale: None }, DOWN_AFTER / 2);
         let (instants, outcome) = ends(&network, tried);
         assert_eq!(instants, expected);
         let error = outcome.map(drop).expect_err("nobody answers");
@@ -53,7 +53,7 @@ fn a_hanging_name_service_costs_a_share_and_is_reported() {
     let network = FakeNetwork::new();
     network.hangs();
     let lookup = Lookup::that_knows("member.test:9", &[at_9(1)], pending());
-    let (instants, (lookup, outcome)) = ends(&network, dial(&network).attempt(lookup));
+    let (instants, (lookup, outcome)) = ends(&network, connect(&network).attempt(lookup));
     assert_eq!(instants, [625, 3_125]);
     assert_eq!(lookup.known(), [at_9(1)]);
     let error = outcome.map(drop).expect_err("nobody answers");
@@ -64,13 +64,13 @@ fn a_hanging_name_service_costs_a_share_and_is_reported() {
 #[test]
 fn a_name_that_means_nothing_leads_nowhere() {
     let network = FakeNetwork::new();
-    let dial = dial(&network);
-    let tried = dial.tried(Found { addresses: Vec::new(), stale: None }, DOWN_AFTER);
+    let connect = connect(&network);
+    let tried = connect.tried(Found { addresses: Vec::new(), stale: None }, DOWN_AFTER);
     let (_, outcome) = ends(&network, tried);
     assert_eq!(outcome.map(drop).expect_err("nothing to try").kind(), io::ErrorKind::NotFound);
     let failed = async { Err(io::Error::other("no such name")) };
     let lookup = Lookup::that_knows("member.test:9", &[], failed);
-    let (_, (_, outcome)) = ends(&network, self::dial(&network).attempt(lookup));
+    let (_, (_, outcome)) = ends(&network, self::connect(&network).attempt(lookup));
     assert_eq!(outcome.map(drop).expect_err("nothing to try").to_string(), "no such name");
     assert!(network.dialed().is_empty());
 }
@@ -83,10 +83,10 @@ fn a_refusal_is_one_while_the_name_service_is_down() {
     let remote = network.accepts();
     remote.says(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let security = secured.security();
-    let dial = Connect { security: security.clone(), peer: Peer::new(0), ..dial(&network) };
+    let connect = Connect { security: security.clone(), peer: Peer::new(0), ..connect(&network) };
     let failed = async { Err(io::Error::other("it is down")) };
     let lookup = Lookup::that_knows("member.test:9", &[at_9(1)], failed);
-    let (_, (_, outcome)) = ends(&network, dial.attempt(lookup));
+    let (_, (_, outcome)) = ends(&network, connect.attempt(lookup));
     let error = security.explained(outcome.map(drop).expect_err("it is no member"));
     for words in ["it does not speak TLS", "was not found now: it is down"] {
         assert!(error.to_string().contains(words), "{error}");

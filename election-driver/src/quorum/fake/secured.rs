@@ -58,7 +58,7 @@ impl Secured {
         self.becomes_strict();
         self.keyring.ask();
         let renewed = news.recv_blocking().expect("news");
-        assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
+        assert!(matches!(renewed, News::Renewed { recheck: true }), "{renewed:?}");
     }
 
     /// The member a connects to another, while others do what they can do.

@@ -31,13 +31,13 @@ impl Entrance {
     }
 
     /// Somebody connects. Returns its end.
-    fn knocks(&mut self) -> Stream {
-        self.knocks_from(ELSEWHERE)
+    fn comes(&mut self) -> Stream {
+        self.comes_from(ELSEWHERE)
     }
 
-    fn knocks_from(&mut self, address: SocketAddr) -> Stream {
+    fn comes_from(&mut self, address: SocketAddr) -> Stream {
         let (near, far) = pair();
-        assert!(self.handshakes.knock(far, address, MOST).is_none());
+        assert!(self.handshakes.admit(far, address, MOST).is_none());
         near
     }
 
@@ -62,11 +62,11 @@ impl Entrance {
 #[test]
 fn who_is_refused_by_now_does_not_enter() {
     let mut entrance = Entrance::new();
-    let near = entrance.knocks();
+    let near = entrance.comes();
     entrance.shakes(near);
     assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
 
-    let near = entrance.knocks();
+    let near = entrance.comes();
     entrance.shakes(near);
     entrance.network.run();
     entrance.b.is_strict();
@@ -77,7 +77,7 @@ fn who_is_refused_by_now_does_not_enter() {
 #[test]
 fn a_handshake_has_a_bounded_time() {
     let mut entrance = Entrance::new();
-    let _silent = entrance.knocks();
+    let _silent = entrance.comes();
     assert_eq!(entrance.outcomes(), []);
     assert_eq!(entrance.network.pass(), Timestamp::ZERO + LIMIT);
     assert_eq!(entrance.outcomes(), [Err("tls_slow")]);
@@ -88,9 +88,9 @@ fn a_handshake_has_a_bounded_time() {
 #[test]
 fn the_oldest_of_too_many_handshakes_makes_room() {
     let mut entrance = Entrance::new();
-    let mut ends: Vec<_> = (0..MOST).map(|_| entrance.knocks()).collect();
+    let mut ends: Vec<_> = (0..MOST).map(|_| entrance.comes()).collect();
     entrance.network.run();
-    let last = entrance.knocks();
+    let last = entrance.comes();
     assert!(!entrance.handshakes.is_crowded(MOST));
     assert_eq!(entrance.outcomes(), [], "nobody is told of");
     // The first has gone, and the second has not.
@@ -108,9 +108,9 @@ fn the_oldest_of_too_many_handshakes_makes_room() {
 #[test]
 fn nobody_is_let_in_before_the_tasks_that_had_to_go_have_ended() {
     let mut entrance = Entrance::new();
-    let _ends: Vec<_> = (0..2 * MOST - 1).map(|_| entrance.knocks()).collect();
+    let _ends: Vec<_> = (0..2 * MOST - 1).map(|_| entrance.comes()).collect();
     assert!(!entrance.handshakes.is_crowded(MOST));
-    let _one_more = entrance.knocks();
+    let _one_more = entrance.comes();
     assert!(entrance.handshakes.is_crowded(MOST));
     entrance.network.run();
     assert!(!entrance.handshakes.is_crowded(MOST));
@@ -127,7 +127,7 @@ fn whoever_is_woken_by_the_end_of_a_handshake_finds_its_room() {
         }
     }
     let mut entrance = Entrance::new();
-    drop(entrance.knocks());
+    drop(entrance.comes());
     let counts = Arc::new(Counts(entrance.handshakes.tasks.clone(), AtomicUsize::new(0)));
     let waker = Waker::from(counts.clone());
     assert!(entrance.handshakes.poll(&mut Context::from_waker(&waker)).is_pending());
@@ -139,10 +139,10 @@ fn whoever_is_woken_by_the_end_of_a_handshake_finds_its_room() {
 #[test]
 fn who_had_to_go_does_not_enter_and_takes_no_others_place() {
     let mut entrance = Entrance::new();
-    let first = entrance.knocks();
+    let first = entrance.comes();
     entrance.shakes(first);
     entrance.network.run();
-    let _others: Vec<_> = (0..MOST).map(|_| entrance.knocks()).collect();
+    let _others: Vec<_> = (0..MOST).map(|_| entrance.comes()).collect();
     assert_eq!(entrance.outcomes(), []);
     assert_eq!(entrance.handshakes.under_way.len(), MOST);
 }
@@ -150,8 +150,8 @@ fn who_had_to_go_does_not_enter_and_takes_no_others_place() {
 #[test]
 fn plain_tcp_is_refused_and_a_probe_is_not_logged() {
     let mut entrance = Entrance::new();
-    let mut near = entrance.knocks();
-    drop(entrance.knocks());
+    let mut near = entrance.comes();
+    drop(entrance.comes());
     assert_eq!(entrance.outcomes(), []);
     assert_eq!(entrance.handshakes.under_way.len(), 1, "the probe is forgotten");
     block_on(near.write_all(b"*5\r\n$2\r\nHB\r\n")).expect("room");
@@ -165,11 +165,11 @@ fn a_refusal_makes_the_node_read_its_own_credentials_again() {
     let mut entrance = Entrance::new();
     let news = entrance.b.keyring.news();
     entrance.b.becomes_strict();
-    let mut near = entrance.knocks();
+    let mut near = entrance.comes();
     block_on(near.write_all(b"*5\r\n$2\r\nHB\r\n")).expect("room");
     let began = Instant::now();
     entrance.outcomes();
     let renewed = news.recv_blocking().expect("news");
-    assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
+    assert!(matches!(renewed, News::Renewed { recheck: true }), "{renewed:?}");
     assert!(began.elapsed() < Duration::from_secs(4), "they are read every five seconds anyway");
 }

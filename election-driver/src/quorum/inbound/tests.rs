@@ -27,7 +27,7 @@ impl Wake for Bell {
     }
 }
 
-/// The node a, its callers, and what they hold.
+/// The node a, its peers, and what they hold.
 struct Desk {
     network: FakeNetwork,
     inbound: Inbound<FakeNetwork>,
@@ -76,8 +76,8 @@ impl Desk {
                 }
                 InboundEvent::Ended { connection, .. } => format!("{} ended", connection.0),
                 InboundEvent::Refused { .. } => "refused".to_owned(),
-                InboundEvent::Twin { .. } => "twin".to_owned(),
-                InboundEvent::Starved(_) => "starved".to_owned(),
+                InboundEvent::DuplicateId { .. } => "duplicate_id".to_owned(),
+                InboundEvent::AcceptFailed(_) => "accept_failed".to_owned(),
             });
         }
         told
@@ -217,7 +217,7 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
     let (speaks, greets) = (desk.calls(&frame("b")), desk.calls(&greeting("b")));
     let told = desk.poll(0);
     assert!(told.contains(&"2 greets".to_owned()), "{told:?}");
-    for (millis, told) in [(2_500, "2 greets"), (4_999, "2 greets"), (5_000, "twin")] {
+    for (millis, told) in [(2_500, "2 greets"), (4_999, "2 greets"), (5_000, "duplicate_id")] {
         speaks.says(&frame("b"));
         desk.poll(millis);
         greets.says(&greeting("b"));

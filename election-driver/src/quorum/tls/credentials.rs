@@ -62,7 +62,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// What a member proves itself with, and by what it judges the others.
+/// What a member proves itself with, and by what it recheck the others.
 #[derive(PartialEq, Eq)]
 pub struct Credentials {
     pub(super) authority: Vec<CertificateDer<'static>>,

@@ -90,7 +90,7 @@ fn certificates(error: &CertificateError) -> String {
     }
 }
 
-/// What the judges of certificates say besides. Those of the library beneath are known by their names
+/// What the recheck of certificates say besides. Those of the library beneath are known by their names
 /// only: it does not pass their type on.
 fn other(why: &str) -> String {
     match why {

@@ -22,7 +22,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// The least time between two readings, however many strangers fail at a handshake.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// What a running member proves itself with, and by what it judges the others.
+/// What a running member proves itself with, and by what it recheck the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CertificateStatus {
@@ -40,7 +40,7 @@ pub struct CertificateStatus {
 #[derive(Debug)]
 pub(in crate::quorum) enum News {
     /// Others are in use. Whether connections have to be judged anew.
-    Renewed { judges: bool },
+    Renewed { recheck: bool },
     /// They cannot be used; the last ones stay.
     Refused(CredentialsError),
     /// They were the same as before, after they could not be used.
@@ -152,10 +152,10 @@ impl Reader {
         match built {
             Ok((identity, credentials)) => {
                 let known = std::mem::replace(&mut self.credentials, credentials);
-                let judges = known.authority != self.credentials.authority
+                let recheck = known.authority != self.credentials.authority
                     || known.accepted != self.credentials.accepted;
                 *current = Current { identity: Arc::new(identity), refused: None };
-                Some(News::Renewed { judges })
+                Some(News::Renewed { recheck })
             }
             Err(error) => {
                 let known = current.refused.replace(error.clone());

@@ -1,7 +1,7 @@
 //! Mutual TLS between members: who speaks is proved before a byte of the protocol is read.
 //!
 //! Every member has a certificate that names it, signed by the cluster's own authority. Each side of a
-//! connection presents its own and judges the other's. There is no handshake beside TLS 1.3, no
+//! connection presents its own and recheck the other's. There is no handshake beside TLS 1.3, no
 //! resumption and no other way in: a connection either proves which member is at its other end, or it
 //! is closed.
 //!

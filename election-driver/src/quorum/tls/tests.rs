@@ -317,7 +317,7 @@ fn an_expired_certificate_does_not_block_a_new_ban_list() {
         Identity::renewed(&places("a"), credentials, known).map_err(|error| error.to_string())
     };
     let banning = renewed(&ended().accept("b", [])).unwrap();
-    // It judges b before b judges it.
+    // It recheck b before b recheck it.
     let [near, _] = meet(&banning, &as_b(&authority));
     assert!(near.is_err_and(|said| said.contains("not on the list")));
     // What is wrong with it otherwise still is.

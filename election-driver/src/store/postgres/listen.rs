@@ -129,7 +129,7 @@ impl Listening {
                     }
                     Err(why) => {
                         self.failures += 1;
-                        if let Some(notice) = self.is_deaf(&why) {
+                        if let Some(notice) = self.lost(&why) {
                             return notice;
                         }
                     }
@@ -157,7 +157,7 @@ impl Listening {
             };
             self.give_up(current.backend);
             self.failures = 1;
-            if let Some(notice) = self.is_deaf(&why) {
+            if let Some(notice) = self.lost(&why) {
                 return notice;
             }
         }
@@ -170,10 +170,10 @@ impl Listening {
     }
 
     /// Says once that nothing arrives, until something arrives again.
-    fn is_deaf(&mut self, why: &str) -> Option<Notice> {
+    fn lost(&mut self, why: &str) -> Option<Notice> {
         tracing::debug!(channel = self.channel, why, "not listening");
         let news = self.hearing.replace(false) != Some(false);
-        news.then(|| Notice::Deaf(why.to_owned()))
+        news.then(|| Notice::NotListening(why.to_owned()))
     }
 
     /// Waits before another connection is tried; not before the first.

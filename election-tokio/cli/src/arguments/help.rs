@@ -141,12 +141,12 @@ between them.";
 pub(super) const LOG: &str = "\
 Log: on standard error, a line for each event, with --json an object. The field \
 `event` names the event; from when they are known, every line names the election and the node, too \
-(before, they are null in an object). The events: elected, lost, resigning, released, lasts, \
-not_released, in_vain, following, vacant, promoted, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
-listed, deaf, hears, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, told, \
-job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_slow, job_survives, hook, hook_failed, left, \
-warning, failed; with --cluster also unknown, unready, ready, first_epoch, joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
-reachable, refused, twin, starved, certificates, certificates_refused, certificate_expires, \
+(before, they are null in an object). The events: elected, lost, resigning, released, release_deferred, \
+not_released, cannot_lead, following, vacant, promoted, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
+listed, notifications_lost, notifications_restored, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, stop_requested, \
+job_ended, job_stopped, job_killed, job_left_behind, job_unstoppable, job_slow, job_survives, hook, hook_failed, left, \
+warning, failed; with --cluster also leader_unknown, unready, ready, first_epoch, joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
+reachable, refused, duplicate_id, accept_failed, certificates, certificates_refused, certificate_expires, \
 certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
 
 pub(super) const SECRETS: &str = "\

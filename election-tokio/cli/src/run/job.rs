@@ -205,7 +205,7 @@ impl Job {
             Ok(left) => process_tree::send(left, signal),
             Err(error) => {
                 tracing::warn!(
-                    event = "job_deaf",
+                    event = "job_unstoppable",
                     "the job's processes cannot be listed ({error}); only the process group is told to end"
                 );
                 return self.pass_on(signal);
@@ -214,7 +214,7 @@ impl Job {
         if !deaf.is_empty() {
             let who = process_tree::list(&deaf);
             tracing::warn!(
-                event = "job_deaf",
+                event = "job_unstoppable",
                 "cannot be told to end by this user, since they run as another: {who}"
             );
         }

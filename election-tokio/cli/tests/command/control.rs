@@ -302,7 +302,7 @@ fn a_member_that_is_cut_off_does_not_log_that_nobody_leads() {
     let (mut all, _job, first) = members.led();
     let follower = (first + 1) % 3;
     (0..3).filter(|place| *place != follower).for_each(|place| all[place].kill());
-    all[follower].says("event=unknown");
+    all[follower].says("event=leader_unknown");
     all[follower].says("it is not known who leads: ");
     let said = all[follower].messages();
     let (_, later) = said.split_once("event=following").expect("a leader");
@@ -310,7 +310,7 @@ fn a_member_that_is_cut_off_does_not_log_that_nobody_leads() {
     // What was known before is no majority either.
     drop(all);
     let alone = members.start("n1", "");
-    alone.says("event=unknown");
+    alone.says("event=leader_unknown");
     assert!(!alone.messages().contains("nobody leads"), "{}", alone.messages());
 }
 

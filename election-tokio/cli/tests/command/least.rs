@@ -58,7 +58,7 @@ fn a_job_that_could_not_be_started_keeps_nobody_out() {
     let output = world.output(&mut world.election("run", &run));
     assert_eq!(output.status.code(), Some(127), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("event=lasts") && !said.contains("never started"), "{said}");
+    assert!(said.contains("event=release_deferred") && !said.contains("never started"), "{said}");
     assert!(world.row().live_holder().is_some(), "{said}");
 }
 
@@ -79,7 +79,7 @@ fn that_a_lease_is_kept_for_nobody_is_said() {
     world.listed(1);
     assert!(!look("status").contains("may have ended"), "{}", look("status"));
     runs.send(Signal::TERM);
-    runs.says("event=lasts");
+    runs.says("event=release_deferred");
     world.listed(0);
     let words = ["s more", "not on the list of candidates", "may have ended", "--at-least-for"];
     for command in ["status", "resign"] {
@@ -96,7 +96,7 @@ fn a_lease_that_its_holder_leaves_in_time_lasts_no_longer() {
     let options = ["--ttl", "60s", "--at-least-for", "4s"];
     let mut first = world.candidate("first", &options, "exit=0");
     assert_eq!(first.exit(), Some(0));
-    first.says("event=lasts");
+    first.says("event=release_deferred");
     let epoch = world.start_after(0).epoch;
     let left = world.row().clamped_remaining();
     assert!(left <= Duration::from_millis(LEAST), "{left:?}");
@@ -128,7 +128,7 @@ fn the_lease_lasts_after_a_crash_and_after_a_request_to_resign() {
     let asked = next(&world, killed);
     let resigned = world.output(&mut world.election("resign", &[]));
     assert!(resigned.status.success(), "{resigned:?}");
-    second.says("event=lasts");
+    second.says("event=release_deferred");
     assert_eq!(world.notes("stop").len(), 1, "{}", second.messages());
     let _third = world.candidate("third", &options, "");
     next(&world, asked);

@@ -159,7 +159,7 @@ async fn a_silent_listener_is_noticed(database: OnPostgres) {
     proxy.set_whole(false);
     least.change(|least| *least = Duration::ZERO);
     let deaf = or(notices.next(), pauses(&ended, 20)).await;
-    assert!(matches!(deaf, Some(Notice::Deaf(_))), "{deaf:?}");
+    assert!(matches!(deaf, Some(Notice::NotListening(_))), "{deaf:?}");
     least.change(|least| *least = Duration::MAX);
     proxy.set_whole(true);
     let again = or(notices.next(), asking(&mut store)).await;
@@ -200,7 +200,7 @@ async fn the_last_connection_of_a_database_is_not_listened_on(database: OnPostgr
     });
     let mut notices = store.notifications(candidacy(7, LONG).registration(), pause);
     let deaf = notices.next().await;
-    assert!(matches!(deaf, Some(Notice::Deaf(_))), "{deaf:?}");
+    assert!(matches!(deaf, Some(Notice::NotListening(_))), "{deaf:?}");
     let tried = pauses(&tries, 4);
     assert_eq!(or(or(notices.next(), tried), asking(&mut store)).await, None, "said once");
 }

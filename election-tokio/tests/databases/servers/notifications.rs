@@ -207,7 +207,7 @@ async fn a_lost_listener_comes_back(database: OnPostgres) {
         let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                     WHERE application_name = 'election listener'";
         database.server().administer("election", kill);
-        assert!(matches!(notices.next().await, Some(Notice::Deaf(_))));
+        assert!(matches!(notices.next().await, Some(Notice::NotListening(_))));
         let lost = now();
         // The elector's own connection sees that the previous listener is gone.
         store.leader(&namespace()).await.unwrap();

@@ -14,7 +14,7 @@ fn greetings(greetings: &[(u64, &str)]) -> Vec<bool> {
         speaks.says(&frame("b"));
         desk.poll(*millis);
         let _greets = desk.calls_from(from, &greeting("b"), *millis);
-        desk.poll(*millis).contains(&"twin".to_owned())
+        desk.poll(*millis).contains(&"duplicate_id".to_owned())
     };
     greetings.iter().map(&mut greet).collect()
 }
@@ -47,7 +47,7 @@ fn one_that_greeted_and_speaks_now_has_a_twin() {
     assert_eq!(desk.poll(1), ["1 speaks"]);
     let greets = desk.calls(&greeting("b"));
     assert_eq!(desk.poll(2), ["2 greets"]);
-    for (millis, told) in [(2_500, "2 greets"), (5_002, "twin")] {
+    for (millis, told) in [(2_500, "2 greets"), (5_002, "duplicate_id")] {
         speaks.says(&frame("b"));
         desk.poll(millis);
         greets.says(&greeting("b"));

@@ -73,11 +73,11 @@ fn connections_that_other_credentials_do_not_admit_end() {
     let mut a = proving.a_calls();
     says(&mut a, &frame("a"));
     assert_eq!(proving.poll(0), ["1 speaks"]);
-    proving.desk.inbound.judge_anew();
+    proving.desk.inbound.recheck();
     says(&mut a, &frame("a"));
     assert_eq!(proving.poll(1), ["1 speaks"], "it is still a member");
     proving.b.is_strict();
-    proving.desk.inbound.judge_anew();
+    proving.desk.inbound.recheck();
     says(&mut a, &frame("a"));
     assert_eq!(proving.poll(2), ["1 ended"]);
 }

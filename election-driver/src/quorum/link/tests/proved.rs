@@ -27,13 +27,13 @@ fn a_member_that_proves_to_be_one_is_connected_to() {
     let b = Secured::new();
     let (mut desk, _a, news) = shaken(&b, || ());
     assert!(matches!(news, Some(News::Connected)));
-    desk.link.judge_anew();
+    desk.link.recheck();
     assert!(desk.link.outbox.is_open(), "it is still a member");
     b.is_strict();
-    desk.link.judge_anew();
+    desk.link.recheck();
     assert!(!desk.link.outbox.is_open());
     assert_eq!(desk.deadline(), Timestamp::ZERO, "another attempt is due at once");
-    desk.link.judge_anew();
+    desk.link.recheck();
     assert_eq!(desk.deadline(), Timestamp::ZERO);
 }
 

@@ -18,11 +18,11 @@ fn an_unreachable_second_process_is_told_by_those_it_greets() {
     let options = ["--listen", &*listen, "--ballot", &*ballot, "--socket", &*socket];
     let _second = members.world.start(members.run(IDS[twice], &options, ""));
     for place in [first, other] {
-        all[place].says("event=twin");
+        all[place].says("event=duplicate_id");
         all[place].says(&format!("says that it is {}", IDS[twice]));
     }
     let told = all[twice].messages();
-    assert!(!told.contains("event=twin"), "it is the one that is meant: {told}");
+    assert!(!told.contains("event=duplicate_id"), "it is the one that is meant: {told}");
 }
 
 #[test]
@@ -32,6 +32,6 @@ fn a_second_process_of_one_name_at_a_database_names_the_first() {
     let _first = world.candidate("same", &options, "");
     world.start_after(0);
     let second = world.candidate("same", &options, "");
-    second.says("event=twin");
+    second.says("event=duplicate_id");
     second.says("another process takes part as same (incarnation");
 }

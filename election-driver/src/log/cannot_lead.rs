@@ -10,7 +10,7 @@ const UNTAKEN: u32 = 3;
 
 /// What was in vain so far.
 #[derive(Default)]
-pub(super) struct Vain {
+pub(super) struct CannotLead {
     /// The last win that the database has reported, and the highest epoch known when it was asked for.
     won: Option<(Epoch, Epoch)>,
     /// How many wins in a row were given back without having been led.
@@ -19,7 +19,7 @@ pub(super) struct Vain {
     untaken: u32,
 }
 
-impl Vain {
+impl CannotLead {
     pub(super) fn won(&mut self, epoch: Epoch, seen: Epoch) {
         self.won = Some((epoch, seen));
     }

@@ -11,12 +11,12 @@ use tracing::warn;
 
 /// What the row said when it last named another life of this node.
 #[derive(Default)]
-pub(super) struct Twin {
+pub(super) struct DuplicateId {
     seen: Option<(Incarnation, Epoch, u64)>,
     told: bool,
 }
 
-impl Twin {
+impl DuplicateId {
     /// Says once that such a process is alive.
     pub(super) fn look(&mut self, own: &Candidate, answer: &Answer) {
         let Answer::Seen(row) = answer else { return };
