@@ -43,7 +43,7 @@ use std::{path::PathBuf, time::Duration};
 /// # What it is not
 ///
 /// * **It moves no data.** It elects a primary among nodes that replicate by other means, and compares
-///   how far they have come ([`Member::set_position`]).
+///   how far they have come ([`Member::set_position`](super::Member::set_position)).
 /// * **It is not Raft.** There is no log. A primary that was replaced may have writes that nobody else
 ///   has; they are lost when it follows the new primary. Acknowledge a write when a majority has it,
 ///   and none of the acknowledged is lost; fence by the epoch.
@@ -215,7 +215,7 @@ impl<R: Network> ClusterBuilder<R> {
     }
 
     /// What the others are told when this node leads: the address of its service, where clients or
-    /// followers find it ([`Member::primary`]). Unless set, this member's own address, which is that of
+    /// followers find it ([`Member::primary`](super::Member::primary)). Unless set, this member's own address, which is that of
     /// the election: no service answers there. An address that means another machine to each of its
     /// readers (`0.0.0.0`, or the loopback interface in a cluster beyond it) is worth a warning in the
     /// log.
@@ -250,7 +250,7 @@ impl<R: Network> ClusterBuilder<R> {
         self
     }
 
-    /// How far this node's data have come at the start; [`Member::set_position`] reports more.
+    /// How far this node's data have come at the start; [`Member::set_position`](super::Member::set_position) reports more.
     pub fn position(mut self, position: Position) -> Self {
         self.position = Some(Some(position));
         self
