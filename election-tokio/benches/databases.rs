@@ -4,7 +4,7 @@
 //! throw-away servers (with default settings, except for `fsync=off` where the table says so) and
 //! prints one table. It is not a criterion benchmark: it measures counts, ratios to a floor from
 //! the same run, and the tail of latencies. `-- renewals` and the like run one part alone:
-//! statements, renewals, resign or crash.
+//! statements, renewals or resign. (Crashes are in the bench `modes`.)
 #![allow(clippy::unwrap_used)]
 
 use election_driver::core::{
@@ -122,12 +122,6 @@ async fn all() {
             let (jitter, times) = handed_over(&on_postgres, ttl, jitter, rounds).await;
             println!("  ttl {ttl:?}, wake jitter {jitter:?}  {}", distribution(times));
         }
-    }
-    if asked("crash") {
-        println!("crash to new leader, minus what was left of the lease (ttl 1 s):");
-        println!("  sqlite    {}", distribution(failed_over(&sqlite).await));
-        println!("  postgres  {}", distribution(failed_over(&on_postgres).await));
-        println!("  mariadb   {}", distribution(failed_over(&on_mariadb).await));
     }
 }
 
@@ -284,32 +278,4 @@ async fn handed_over<S: Store + Clone>(
         handle.shutdown().await;
     }
     (jitter, times)
-}
-
-async fn failed_over<S: Store + Clone>(store: &S) -> Vec<Duration> {
-    let ttl = Duration::from_secs(1);
-    let elector = |number: usize| {
-        let builder = Election::builder("failed over").node(number.to_string()).ttl(ttl);
-        let (handle, driver) = builder.store(store.clone()).build().unwrap().into_parts();
-        (handle, tokio::spawn(driver))
-    };
-    let who = registration("failed over", 4);
-    let mut outside = store.clone();
-    let mut leader = elector(0);
-    leader.0.elected().await.unwrap();
-    let mut times = Vec::new();
-    for number in 1..=15 {
-        let heir = elector(number);
-        heir.0.watch().until(|status| status.leader.is_some()).await;
-        leader.1.abort();
-        let Answer::Seen(row) = outside.answer(&who, &Query::Observe).await.unwrap() else {
-            panic!("a row")
-        };
-        let free = Instant::now() + row.remaining;
-        heir.0.elected().await.unwrap();
-        times.push(Instant::now().saturating_duration_since(free));
-        leader = heir;
-    }
-    leader.0.shutdown().await;
-    times
 }

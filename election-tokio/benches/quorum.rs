@@ -9,24 +9,22 @@
 
 mod support;
 
+use election_driver::conformance::{self, certificates::Authority};
 use election_tokio::{
     Cluster, Member,
     core::{NodeId, quorum::Position},
-    tls::{Credentials, Tls, certificate_name},
+    tls::Tls,
 };
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType};
 use std::{
     fs::{self, File},
     future::Future,
     io::Write as _,
-    net::TcpListener,
-    path::{Path, PathBuf},
+    path::Path,
     sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 use support::shown;
-use tempfile::TempDir;
 use tokio::runtime::{Handle as Runtime, Runtime as Running};
 
 /// Nodes on threads of their own.
@@ -39,11 +37,11 @@ struct Nodes {
 }
 
 struct Place {
-    directory: TempDir,
-    addresses: Vec<String>,
+    place: conformance::Place,
+    count: usize,
     down_after: Duration,
-    /// Of each node, if they have any.
-    certificates: Vec<[String; 3]>,
+    /// What each node proves who it is with, if they do.
+    proofs: Vec<Tls>,
 }
 
 /// Whether members prove to each other who speaks.
@@ -60,66 +58,27 @@ impl Proof {
             Self::Tls => "TLS",
         }
     }
-
-    fn certificates(self, count: usize) -> Vec<[String; 3]> {
-        match self {
-            Self::Plain => Vec::new(),
-            Self::Tls => signed(count),
-        }
-    }
-}
-
-/// The authority, a certificate and a key for each node.
-fn signed(count: usize) -> Vec<[String; 3]> {
-    let key = KeyPair::generate().expect("a key");
-    let mut authority = CertificateParams::default();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let pem = authority.self_signed(&key).expect("a certificate").pem();
-    let issuer = Issuer::new(authority, key);
-    let node = |node| {
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::default();
-        let name = certificate_name("figures", &format!("n{node}"));
-        let name = name.as_str().try_into().expect("a URI");
-        params.subject_alt_names = vec![SanType::URI(name)];
-        let certificate = params.signed_by(&key, &issuer).expect("a certificate").pem();
-        [pem.clone(), certificate, key.serialize_pem()]
-    };
-    (0..count).map(node).collect()
 }
 
 impl Place {
     fn new(count: usize, down_after: Duration, proof: Proof) -> Self {
-        let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let free: Vec<_> = (0..count).map(|_| free()).collect();
-        let address = |socket: &TcpListener| socket.local_addr().expect("an address").to_string();
-        let addresses = free.iter().map(address).collect();
-        let directory = TempDir::new().expect("a temporary directory");
-        Self { directory, addresses, down_after, certificates: proof.certificates(count) }
-    }
-
-    fn ballot(&self, node: usize) -> PathBuf {
-        self.directory.path().join(format!("ballot-{node}"))
+        let proofs = match proof {
+            Proof::Plain => Vec::new(),
+            Proof::Tls => {
+                let authority = Authority::new();
+                (0..count).map(|node| authority.credentials(&authority.member(node))).collect()
+            }
+        };
+        Self { place: conformance::Place::new(count), count, down_after, proofs }
     }
 
     fn cluster(&self, node: usize) -> Cluster {
-        let members = self.addresses.iter().enumerate();
-        let builder = members.fold(Cluster::builder("figures"), |builder, (node, address)| {
-            builder.member(format!("n{node}"), address)
-        });
-        let builder = builder.node(format!("n{node}")).ballot(self.ballot(node));
-        let builder = match self.certificates.get(node).cloned() {
+        let builder = self.place.builder(node).down_after(self.down_after);
+        let builder = match self.proofs.get(node).cloned() {
             None => builder,
-            Some(texts) => builder.tls(Tls::source(move || {
-                let [authority, certificate, key] = texts.each_ref().map(String::as_bytes);
-                Credentials::from_pem(authority, certificate, key)
-            })),
+            Some(proof) => builder.tls(proof),
         };
-        builder
-            .down_after(self.down_after)
-            .position(Position::default())
-            .build()
-            .expect("a cluster")
+        builder.position(Position::default()).build().expect("a cluster")
     }
 
     fn start(&self) -> Nodes {
@@ -129,7 +88,7 @@ impl Place {
             threads: Vec::new(),
             stop: Vec::new(),
         };
-        for node in 0..self.addresses.len() {
+        for node in 0..self.count {
             let (member, runtime, thread, stop) = on_a_thread(self.cluster(node));
             nodes.members.push(member);
             nodes.runtimes.push(runtime);
@@ -242,7 +201,7 @@ fn handover(proof: Proof) {
     while times.len() < 200 {
         nodes.settle(leader);
         let heir = (leader + 1) % 3;
-        let to = NodeId::new(&format!("n{heir}")).expect("an id");
+        let to = NodeId::new(&format!("n{}", heir + 1)).expect("an id");
         let began = Instant::now();
         let handed = nodes.wait(leader, nodes.members[leader].hand_over(&to));
         if handed.is_err() {
@@ -254,7 +213,7 @@ fn handover(proof: Proof) {
         drop(lease);
         leader = heir;
         // In turn, so that both meet the same disk and the same load.
-        saves.push(save(place.directory.path()));
+        saves.push(save(place.place.ballot(0).parent().expect("a directory")));
     }
     shown(&format!("handover of three, from the order, {}", proof.name()), times);
     shown("  the floor: one ballot on this disk (two are in a row)", saves);

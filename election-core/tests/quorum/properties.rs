@@ -293,6 +293,7 @@ impl Played {
         }
         if let Some(tenure) = &tenure {
             prop_assert!(tenure.until <= tenure.stop_by);
+            prop_assert!(tenure.until <= self.now + self.quorum.config().trust_window());
             prop_assert!(!self.quorum.is_leader(tenure.until));
         }
         self.tenure = tenure;

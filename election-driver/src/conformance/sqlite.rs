@@ -57,14 +57,6 @@ impl<R: Runtime + Default> Stores for InFile<R> {
 }
 
 impl<R: Runtime + Default> InFile<R> {
-    /// Wakes every elector on the database, as one does when leadership has moved.
-    pub fn wake(&self) {
-        use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let times = Timestamps { last_access: now, last_modification: now };
-        utimensat(CWD, &self.file, &times, AtFlags::empty()).unwrap();
-    }
-
     /// Nothing in the directory yet.
     pub fn empty() -> Self {
         let directory = tempfile::tempdir().unwrap();

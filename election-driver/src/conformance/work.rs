@@ -1,9 +1,8 @@
 //! `run_while_leader`: work is started when elected, told when lost, stopped by force in time.
 
 use super::sqlite::*;
-use super::tasks::{End, News};
+use super::tasks::End;
 use crate::{Election, Handle, Lease, WorkError};
-use futures_lite::future::yield_now;
 use std::{
     sync::{
         Arc,
@@ -19,45 +18,6 @@ async fn two<R: Runtime + Default>(place: &InFile<R>) -> (Handle<R>, Handle<R>) 
     let b = place.start("b", LONG);
     assert_eq!(followed(&b).await, epoch);
     (a, b)
-}
-
-pub async fn work_that_is_done_resigns<R: Runtime + Default>(place: InFile<R>) {
-    let (a, b) = two(&place).await;
-    let done =
-        a.run_while_leader(async |lease: Lease<R>| lease.check().map_err(|lost| lost.to_string()));
-    done.await.unwrap();
-    assert!(!a.is_leader());
-    b.elected().await.unwrap();
-    a.shutdown().await;
-    b.shutdown().await;
-}
-
-pub async fn work_that_fails_resigns_and_returns_the_error<R: Runtime + Default>(place: InFile<R>) {
-    let (a, b) = two(&place).await;
-    let failed = a.run_while_leader(async |_| Err::<(), _>("out of paper")).await;
-    assert!(matches!(failed, Err(WorkError::Work("out of paper"))), "{failed:?}");
-    assert_eq!(failed.unwrap_err().to_string(), "leader work failed: out of paper");
-    b.elected().await.unwrap();
-    a.shutdown().await;
-    b.shutdown().await;
-}
-
-/// Other handles of the same elector live on, so nothing withdraws: the panic itself must give
-/// leadership up, or the leader would stay and do nothing.
-pub async fn work_that_panics_resigns_and_the_panic_goes_on<R: Runtime + Default>(
-    place: InFile<R>,
-) {
-    let (a, b) = two(&place).await;
-    let mut changes = a.changes();
-    let works = spawn::<R, _>(
-        a.run_while_leader(async |_| -> Result<(), String> { panic!("a bug in leader work") }),
-    );
-    let Err(End::Panicked(panic)) = works.outcome().await else { panic!("the panic was caught") };
-    assert_eq!(panic.downcast_ref(), Some(&"a bug in leader work"));
-    assert_eq!(next_loss(&mut changes).await, Loss::Resigned);
-    b.elected().await.unwrap();
-    a.shutdown().await;
-    b.shutdown().await;
 }
 
 /// Work that ignores its loss has its grace, and is then dropped; only then is the lease released.
@@ -91,33 +51,6 @@ pub async fn work_that_ignores_its_loss_is_stopped_by_force<R: Runtime + Default
     works.await.unwrap();
 }
 
-/// Polite work has time to clean up, and nobody else is elected meanwhile.
-pub async fn work_that_is_told_may_clean_up_first<R: Runtime + Default>(place: InFile<R>) {
-    let (a, b) = two(&place).await;
-    let (started, starts) = async_channel::unbounded();
-    let clean = Arc::new(News::new(false));
-    let cleaned = clean.clone();
-    let works = spawn::<R, _>(a.run_while_leader(async move |lease: Lease<R>| {
-        let _ = started.try_send(());
-        let lost = lease.lost().await;
-        let _ = started.try_send(());
-        cleaned.until(|clean| clean.then_some(())).await;
-        Err(lost.to_string()) // ignored: the loss explains it
-    }));
-    starts.recv().await.unwrap();
-    let mut resigning = std::pin::pin!(a.resign());
-    assert!(futures_lite::future::poll_once(&mut resigning).await.is_none());
-    starts.recv().await.unwrap();
-    assert!(!a.is_leader() && !b.is_leader());
-    clean.change(|clean| *clean = true);
-    resigning.await.unwrap();
-    b.elected().await.unwrap();
-    assert!(!works.is_finished(), "losing is not the end");
-    a.shutdown().await;
-    works.await.unwrap();
-    b.shutdown().await;
-}
-
 /// Losing is not the end: the next leadership calls the work again, with a guard of its own.
 pub async fn work_starts_again_with_the_next_leadership<R: Runtime + Default>(place: InFile<R>) {
     let (a, b) = two(&place).await;
@@ -139,25 +72,6 @@ pub async fn work_starts_again_with_the_next_leadership<R: Runtime + Default>(pl
     journal.assert_one_at_a_time();
     a.shutdown().await;
     works.await.unwrap();
-}
-
-/// Cancelling drops the work; the elector goes on until the handle is gone.
-pub async fn cancelled_work_leaves_the_elector_running<R: Runtime + Default>(place: InFile<R>) {
-    let (a, b) = two(&place).await;
-    let journal = Journal::default();
-    {
-        let works = a.run_while_leader(async |lease: Lease<R>| {
-            let _working = journal.begin(lease.epoch());
-            std::future::pending::<Result<(), String>>().await
-        });
-        let started = async { drop(journal.until(|entries| entries.len() == 1).await) };
-        futures_lite::future::or(started, async { drop(works.await) }).await;
-    }
-    assert!(journal.entries()[0].to.is_some(), "the work is dropped with its future");
-    assert!(a.is_leader());
-    drop(a);
-    b.elected().await.unwrap();
-    b.shutdown().await;
 }
 
 /// The whole service in one expression, spawned; and its end, by dropping everything.
@@ -186,22 +100,6 @@ pub async fn an_election_runs_work_by_itself<R: Runtime + Default>(place: InFile
     // Released, since the last handle went with the future.
     place.start("c", LONG).elected().await.unwrap();
     journal.assert_one_at_a_time();
-}
-
-/// The future of a handle's work can be spawned as it is.
-pub async fn a_handles_work_can_be_spawned<R: Runtime + Default>(place: InFile<R>) {
-    let (a, b) = two(&place).await;
-    let works = spawn::<R, _>(a.run_while_leader(async move |lease: Lease<R>| {
-        let _lease = lease.clone();
-        yield_now().await;
-        lease.check()
-    }));
-    works.await.unwrap();
-    let closures =
-        spawn::<R, _>(b.run_while_leader(|lease: Lease<R>| async move { lease.check() }));
-    closures.await.unwrap();
-    a.shutdown().await;
-    b.shutdown().await;
 }
 
 /// A service whose elector died must hear of it; one that was shut down must not.

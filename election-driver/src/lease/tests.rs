@@ -4,8 +4,7 @@ use election_core::{
     Candidate, Incarnation, Namespace, NodeId,
     lease::{self, Config, Event, Registration},
 };
-use futures_lite::future::{block_on, poll_once};
-use std::{future::Pending, pin::pin, sync::Mutex};
+use std::{future::Pending, sync::Mutex};
 use uuid::Uuid;
 
 /// A clock that lets something happen during a reading, as a preempted thread sees it.
@@ -186,33 +185,4 @@ fn a_refused_renewal_is_not_published() {
     let tenure = shared.status().0.tenure.expect("no loss was reported yet");
     assert_eq!(tenure.until, until);
     assert!(!shared.is_leader() && !guard.is_held() && shared.leadership().is_none());
-}
-
-/// A process that stood still finds its work ready to go on and its hard stop over, in one poll.
-#[test]
-fn work_that_is_ready_after_the_hard_stop_does_not_run_on() {
-    for late in [false, true] {
-        let clock = Interrupted::default();
-        let shared = Arc::new(Shared::new(setup(clock.clone())));
-        shared.publish(&leading(7), None);
-        let stop_by = Lease::new(shared.leadership().expect("a leader")).stop_by();
-        let handle = crate::Handle::new(shared);
-        let (ready, waits) = async_channel::bounded(1);
-        let acts = AtomicU64::new(0);
-        let work = async |_| {
-            acts.fetch_add(1, Ordering::Relaxed);
-            let _ = waits.recv().await;
-            acts.fetch_add(1, Ordering::Relaxed);
-            std::future::pending::<Result<(), String>>().await
-        };
-        block_on(async {
-            let mut running = pin!(handle.run_while_leader(work));
-            assert!(poll_once(running.as_mut()).await.is_none());
-            assert_eq!(acts.load(Ordering::Relaxed), 1, "it waits");
-            clock.at(if late { stop_by.as_nanos() } else { stop_by.as_nanos() - 1 });
-            ready.try_send(()).expect("the work waits");
-            assert!(poll_once(running.as_mut()).await.is_none());
-            assert_eq!(acts.load(Ordering::Relaxed), if late { 1 } else { 2 }, "late: {late}");
-        });
-    }
 }

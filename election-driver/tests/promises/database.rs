@@ -2,7 +2,7 @@
 
 use crate::world::{Asking, Renewal, World, elector_in, leader, poll};
 use election_driver::{
-    Driver, Notice, Runtime as _,
+    Driver, Election, Notice, Runtime as _,
     core::{
         Epoch,
         lease::{Failure, Query},
@@ -34,6 +34,16 @@ fn notifying() -> (World, async_channel::Sender<Notice>) {
 fn a_store_knows_the_timing_before_it_is_asked() {
     let (world, ..) = leader();
     assert!(world.state().prepared);
+}
+
+#[test]
+fn the_least_epoch_counts_as_seen() {
+    let world = World::default();
+    let builder = Election::builder_on(world.clone(), "x").min_epoch(Epoch::new(9));
+    let (_handle, mut driver) = builder.store(world.clone()).build().unwrap().into_parts();
+    poll(&mut driver);
+    let asked = world.state().asked.clone();
+    assert!(matches!(asked[..], [Query::Attempt { seen, .. }, ..] if seen.get() >= 8), "{asked:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod capture;
 mod changes;
 mod database;
 mod logged;
+mod overtaken;
 mod told;
 mod work;
 mod world;

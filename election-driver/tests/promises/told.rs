@@ -6,10 +6,17 @@ use election_driver::{
     core::{Change, Loss, lease::Failure},
 };
 use futures_lite::future::{block_on, poll_once};
-use std::{pin::pin, time::Duration};
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 /// What a waker finds: whether this process leads by every way of asking, and the guard's answer.
-fn asking(handle: &Handle<World>, lease: &Lease<World>) -> std::sync::Arc<Asking<Found>> {
+fn asking(handle: &Handle<World>, lease: &Lease<World>) -> Arc<Asking<Found>> {
     let (handle, lease) = (handle.clone(), lease.clone());
     Asking::new(move || Found {
         leads: [
@@ -269,4 +276,50 @@ fn the_last_handle_takes_leadership_with_it() {
     drop(lease);
     poll(&mut driver);
     assert!(world.state().released);
+}
+
+/// A reader finds belief to be over at the `reading`-th look at the clock, after a renewal was
+/// answered in the last microsecond. Returns whether the reader was told so, and whether the guard
+/// or the handle says otherwise afterwards.
+fn a_look_between(reading: u32) -> (bool, bool) {
+    let (world, handle, mut driver, lease) = leader();
+    world.state().renewal = Renewal::Hangs;
+    let (until, stop_by) = (lease.until(), lease.stop_by());
+    while world.now() + Duration::from_millis(100) < until {
+        world.set(world.now() + Duration::from_millis(100));
+        poll(&mut driver);
+    }
+    world.set(until - Duration::from_micros(1));
+    world.state().renewal = Renewal::Granted;
+    let told = Arc::new(AtomicBool::new(false));
+    let (teller, guard, clock) = (told.clone(), lease.clone(), world.clone());
+    let looks = move || {
+        clock.set(until + Duration::from_millis(5));
+        teller.store(guard.check().is_err(), SeqCst);
+    };
+    world.state().between = Some((reading, Box::new(looks)));
+    poll(&mut driver);
+    world.state().between = None;
+    let published = handle.status().tenure.is_some_and(|own| own.until > world.now());
+    let told = told.load(SeqCst);
+    if told {
+        assert_eq!(lease.stop_by(), stop_by, "the hard stop stays where it was");
+    }
+    let held = lease.is_held() || handle.is_leader() || published;
+    // A term that nobody works under is given back, though its renewal was granted.
+    drop(lease);
+    poll(&mut driver);
+    assert!(world.state().released || !told, "nobody leads, and nobody else can");
+    (told, held)
+}
+
+#[test]
+fn a_guard_that_was_told_of_the_loss_is_never_held_again() {
+    let mut told = 0;
+    for reading in 1..20 {
+        let (lost, held) = a_look_between(reading);
+        assert!(!(lost && held), "told of the loss at reading {reading}, and then held again");
+        told += u32::from(lost);
+    }
+    assert!(told > 0, "no reading was in the worst moment");
 }

@@ -126,19 +126,23 @@ fn an_elector_that_is_gone_is_an_error() {
 /// Others get the leadership at once, and whoever gave the work hears of it only then.
 #[test]
 fn work_that_is_done_gives_leadership_up() {
-    let (world, handle, mut driver, lease) = leader();
-    drop(lease);
-    let mut works = pin!(handle.run_while_leader(async |_: Lease<_>| Ok::<(), String>(())));
-    let mut done = block_on(poll_once(works.as_mut()));
-    for _ in 0..5 {
-        assert!(done.is_none() || world.state().released);
-        if done.is_some() {
-            break;
+    for outcome in [Ok(()), Err("out of paper")] {
+        let (world, handle, mut driver, lease) = leader();
+        drop(lease);
+        let mut works = pin!(handle.run_while_leader(async |_: Lease<_>| outcome));
+        let mut done = block_on(poll_once(works.as_mut()));
+        for _ in 0..5 {
+            assert!(done.is_none() || world.state().released);
+            if done.is_some() {
+                break;
+            }
+            poll(&mut driver);
+            done = block_on(poll_once(works.as_mut()));
         }
-        poll(&mut driver);
-        done = block_on(poll_once(works.as_mut()));
+        let said = done.expect("an end").map_err(|error| error.to_string());
+        let failed = outcome.map_err(|error| format!("leader work failed: {error}"));
+        assert_eq!(said, failed);
     }
-    assert!(matches!(done, Some(Ok(()))), "{done:?}");
 }
 
 /// Whoever gives the work up has said nothing about leadership.

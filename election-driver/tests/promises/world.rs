@@ -31,8 +31,15 @@ pub(crate) struct State {
     pub(crate) list_fails: Option<Failure>,
     /// How releases fail.
     pub(crate) release_fails: Option<Failure>,
-    /// No question is answered.
+    /// No question is answered, or none about the list of candidates.
     pub(crate) hangs: bool,
+    pub(crate) list_hangs: bool,
+    /// How long a win takes.
+    pub(crate) win: Duration,
+    /// How many questions were given up.
+    pub(crate) dropped: usize,
+    /// What happens between two readings of the clock, and after how many.
+    pub(crate) between: Option<(u32, Act)>,
     /// Whether the timing was told before anything was asked.
     pub(crate) prepared: bool,
     pub(crate) asked: Vec<Query>,
@@ -42,12 +49,15 @@ pub(crate) struct State {
     pub(crate) released: bool,
 }
 
+pub(crate) type Act = Box<dyn FnOnce() + Send>;
+
 /// How the database answers renewals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Renewal {
     #[default]
     Granted,
     Gone,
+    Hangs,
     Fails(Failure),
     ResignRequested,
 }
@@ -66,7 +76,17 @@ impl Runtime for World {
     type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
     fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.state().nanos)
+        let mut state = self.state();
+        let now = Timestamp::from_nanos(state.nanos);
+        if let Some((readings, _)) = &mut state.between {
+            *readings -= 1;
+        }
+        let act = state.between.take_if(|(readings, _)| *readings == 0);
+        drop(state);
+        if let Some((_, act)) = act {
+            act();
+        }
+        now
     }
 
     fn sleep(&self, duration: Duration) -> Self::Sleep {
@@ -95,13 +115,24 @@ impl Store for World {
 
     async fn answer(&mut self, _: &Registration, query: &Query) -> Result<Answer, StoreError> {
         self.state().asked.push(query.clone());
-        poll_fn(|_| match self.state().hangs {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
+        if matches!(query, Query::Attempt { .. }) {
+            let win = self.state().win;
+            self.sleep(win).await;
+        }
+        let list = matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
+        let renews = matches!(query, Query::Renew { .. });
+        let mut given_up = GivenUp(self.clone(), true);
+        poll_fn(|_| {
+            let state = self.state();
+            let renewal_hangs = renews && matches!(state.renewal, Renewal::Hangs);
+            match state.hangs || list && state.list_hangs || renewal_hangs {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
         })
         .await;
+        given_up.1 = false;
         let mut state = self.state();
-        let list = matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
         if let Some(kind) = state.list_fails.filter(|_| list) {
             return Err(StoreError::new(kind, "as the test says"));
         }
@@ -116,6 +147,7 @@ impl Store for World {
                     Answer::Renewed { remaining: *ttl, resign_requested: true }
                 }
                 Renewal::Gone => Answer::Gone,
+                Renewal::Hangs => unreachable!("it is not answered"),
                 Renewal::Fails(kind) => return Err(StoreError::new(kind, "as the test says")),
             },
             Query::Resign { .. } => {
@@ -132,6 +164,17 @@ impl Store for World {
     }
 }
 
+/// Counts a question that nobody waits for any more.
+struct GivenUp(World, bool);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        if self.1 {
+            self.0.state().dropped += 1;
+        }
+    }
+}
+
 /// An elector that has not been polled yet.
 pub(crate) fn elector() -> (World, Handle<World>, Driver) {
     elector_in(World::default())
@@ -139,8 +182,13 @@ pub(crate) fn elector() -> (World, Handle<World>, Driver) {
 
 /// The same, in this world.
 pub(crate) fn elector_in(world: World) -> (World, Handle<World>, Driver) {
+    elector_of(Duration::from_secs(15), world)
+}
+
+/// The same, with a lease of this length.
+pub(crate) fn elector_of(ttl: Duration, world: World) -> (World, Handle<World>, Driver) {
     world.set(Timestamp::from_nanos(1_000_000_000));
-    let builder = Election::builder_on(world.clone(), "x").ttl(Duration::from_secs(15));
+    let builder = Election::builder_on(world.clone(), "x").ttl(ttl);
     let (handle, driver) = builder.store(world.clone()).build().unwrap().into_parts();
     (world, handle, driver)
 }

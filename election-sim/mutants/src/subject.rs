@@ -96,8 +96,6 @@ pub(crate) const DRIVER: Subject = Subject {
         "--package=election-driver",
         "--features=tls",
         "--lib",
-        "--test=lost_is_lost",
-        "--test=overtaken",
         "--test=promises",
     ],
     level: 0,

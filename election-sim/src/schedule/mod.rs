@@ -1,6 +1,6 @@
 //! One run, as data.
 //!
-//! Seeds, text files, fuzz input and shrinking all *produce* a [`Schedule`]; the world only plays
+//! Seeds, text files and shrinking all *produce* a [`Schedule`]; the world only plays
 //! it. Two equal schedules are the same run, to the nanosecond.
 
 mod cluster;

@@ -1,26 +1,6 @@
-//! What others learn of a leader, and what it learns of them.
+//! What others learn of a leader.
 
-use crate::database::{Backend, LONG, SHORT};
-use election_core::{Change, Epoch, Loss};
-
-/// Another process asks the leader to resign, by its term.
-async fn resigns_when_asked<B: Backend>(database: B) {
-    let a = database.elector("a", SHORT);
-    let term = a.elected().await.expect("an elector").term().clone();
-    let mut changes = a.changes();
-    let older = Epoch::new(term.epoch.get() - 1);
-    let asked = database.request_resign(older).await.expect("a database");
-    assert!(!asked, "another term is not asked");
-    assert!(database.request_resign(term.epoch).await.expect("a database"));
-    assert!(matches!(changes.next().await, Ok(Some(Change::Elected(_)))));
-    match changes.next().await {
-        Ok(Some(Change::Lost { term: lost, reason, .. })) => {
-            assert_eq!((lost, reason), (term, Loss::ResignRequested));
-        }
-        other => panic!("{other:?}"),
-    }
-    a.shutdown().await;
-}
+use crate::database::{Backend, LONG};
 
 /// Followers are told what the row says.
 async fn since_when_somebody_leads_is_told<B: Backend>(database: B) {
@@ -37,5 +17,4 @@ async fn since_when_somebody_leads_is_told<B: Backend>(database: B) {
 
 tests! {
     since_when_somebody_leads_is_told: sqlite postgres mariadb;
-    resigns_when_asked: sqlite postgres mariadb;
 }

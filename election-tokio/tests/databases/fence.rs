@@ -123,17 +123,6 @@ where
     }
 }
 
-async fn an_expired_lease_is_refused<B: Backend>(database: B)
-where
-    Tx<B>: Fenced,
-{
-    let (_leader, lease) = led(&database, LONG).await;
-    database.execute("UPDATE election_leader SET expires_ms = 1000").await;
-    let mut transaction = database.begin(B::ISOLATIONS[0]).await;
-    let outcome = lease.fence(&mut transaction).await;
-    assert!(matches!(outcome, Err(FenceError::Over(_))), "{outcome:?}");
-}
-
 async fn renewals_go_on_beside_a_fenced_transaction<B: Backend>(database: B)
 where
     Tx<B>: Fenced,
@@ -237,7 +226,6 @@ tests! {
     what_a_stale_leader_wrote_is_refused: sqlite postgres mariadb;
     a_snapshot_from_before_the_take_over_is_refused: sqlite postgres mariadb;
     a_fence_waits_for_a_term_that_is_about_to_begin: postgres;
-    an_expired_lease_is_refused: sqlite postgres mariadb;
     where_no_tables_are_nothing_is_fenced: sqlite postgres mariadb;
     renewals_go_on_beside_a_fenced_transaction: postgres mariadb;
     an_idle_fenced_transaction_ends_itself: postgres;

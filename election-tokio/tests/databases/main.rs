@@ -7,7 +7,6 @@
 mod on;
 
 mod calls;
-mod clock_step;
 mod database;
 mod elections;
 mod fence;

@@ -1,6 +1,6 @@
 //! `gemstone_utils`' leader election, call by call.
 
-use crate::database::{Backend, LONG, candidacy};
+use crate::database::{Backend, LONG, SHORT, candidacy};
 use async_lock::Barrier;
 use election_core::lease::{Candidacy, ConfigError, Failure::Conflict, Row};
 use election_driver::conformance::tasks::{join_all, spawn};
@@ -8,6 +8,7 @@ use election_tokio::Tokio;
 use std::{sync::Arc, time::Duration};
 
 const TENTH: Duration = Duration::from_millis(100);
+const HOUR: Duration = Duration::from_secs(3_600);
 
 fn leader(row: &Row) -> (u64, String) {
     let term = row.live_term().expect("somebody leads");
@@ -99,6 +100,29 @@ async fn candidates_are_listed_while_their_heartbeat_is_fresh<B: Backend>(databa
     assert!(default.set_expire(Duration::from_secs(1_000_000)).is_err());
 }
 
+/// The database's clock has stepped forward: the same to its row as if that ended earlier.
+async fn steps<B: Backend>(database: &B, by: Duration) {
+    let by = by.as_millis();
+    database.execute(&format!("UPDATE election_leader SET expires_ms = expires_ms - {by}")).await;
+}
+
+/// It has no memory, so it waits for both.
+async fn an_election_call_by_call_waits_for_the_allowance<B: Backend>(database: B) {
+    let mut store = database.sql();
+    let mut one = candidacy(1, SHORT).clock_step(HOUR).unwrap();
+    let mut two = candidacy(2, LONG);
+    let row = store.elect(&mut one).await.unwrap();
+    assert!(one.leads(&row) && row.remaining <= SHORT, "{row:?}");
+    let row = store.elect(&mut two).await.unwrap();
+    assert!(!two.leads(&row) && one.leads(&row), "{row:?}");
+    steps(&database, HOUR).await;
+    let row = store.elect(&mut two).await.unwrap();
+    assert!(!two.leads(&row), "the step that was allowed for: {row:?}");
+    steps(&database, SHORT).await;
+    let row = store.elect(&mut two).await.unwrap();
+    assert!(two.leads(&row), "another one: {row:?}");
+}
+
 /// All stand at once in every round; all are told the same leader, and the next epoch is higher.
 async fn sixteen_contenders_in_fifty_rounds<B: Backend>(database: B) {
     const CONTENDERS: usize = 16;
@@ -135,6 +159,7 @@ async fn sixteen_contenders_in_fifty_rounds<B: Backend>(database: B) {
 }
 
 tests! {
+    an_election_call_by_call_waits_for_the_allowance: sqlite postgres mariadb;
     elect_gives_the_leader_after_the_call: sqlite postgres mariadb;
     an_expired_lease_is_taken_and_a_late_leader_finds_out: sqlite postgres mariadb;
     unregistering_vacates_only_ones_own_lease: sqlite postgres mariadb;

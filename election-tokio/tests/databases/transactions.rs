@@ -11,47 +11,6 @@ use std::time::Duration;
 
 const BRIEF: Duration = Duration::from_millis(300);
 
-/// oban#1488: two leaders for nineteen days, because belief outlived a rollback.
-async fn what_is_rolled_back_never_led<B: Backend>(database: B) {
-    let [a, b] = [1, 2].map(|number| candidacy(number, LONG));
-    for isolation in B::ISOLATIONS {
-        let mut transaction = database.begin(isolation).await;
-        let won = database.elect_in(&mut transaction, &a).await.unwrap();
-        assert!(a.leads(won.peek()), "{isolation}");
-        assert!(database.is_leader_in(&mut transaction, &a).await.unwrap().committed());
-        transaction.rollback().await.unwrap();
-        assert!(!database.is_leader(&a).await.unwrap(), "{isolation}");
-    }
-    let second = database.elect(&b).await.unwrap();
-    assert!(b.leads(&second));
-    let mut transaction = database.begin(B::ISOLATIONS[0]).await;
-    let _left = database.leave_in(&mut transaction, &b).await.unwrap();
-    transaction.rollback().await.unwrap();
-    assert!(database.is_leader(&b).await.unwrap(), "nor did it leave");
-}
-
-/// ShedLock#3683.
-async fn an_election_neither_commits_nor_loses_the_callers_data<B: Backend>(database: B) {
-    database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
-    let a = candidacy(1, LONG);
-    for (commits, expected) in [(false, 0), (true, 1)] {
-        let mut transaction = database.begin(B::ISOLATIONS[0]).await;
-        B::run(&mut transaction, "INSERT INTO work VALUES (1)").await.unwrap();
-        let won = database.elect_in(&mut transaction, &a).await.unwrap();
-        if commits {
-            transaction.commit().await.unwrap();
-            let won = won.committed();
-            assert_eq!(database.row().await.unwrap().epoch, won.epoch);
-        } else {
-            transaction.rollback().await.unwrap();
-        }
-        let mut after = database.begin(B::ISOLATIONS[0]).await;
-        let rows = B::number(&mut after, "SELECT count(*) FROM work").await.unwrap();
-        assert_eq!(rows, expected);
-        assert_eq!(database.is_leader(&a).await.unwrap(), commits);
-    }
-}
-
 /// ShedLock#3577 and #3682: `now()` stands still for as long as the transaction lasts.
 async fn the_clock_goes_on_in_a_long_transaction<B: Backend>(database: B) {
     let [a, b] = [1, 2].map(|number| candidacy(number, BRIEF));
@@ -249,29 +208,22 @@ async fn the_time_that_a_call_waits_is_taken_off_the_lease<B: Backend>(database:
     assert!(b.leads(&row) && row.remaining <= LONG - SLOW, "{row:?}");
 }
 
-async fn a_call_leaves_no_setting_of_its_own_behind<B: Backend>(database: B) {
+async fn a_call_leaves_settings_as_it_found_them<B: Backend>(database: B) {
     let a = candidacy(1, LONG);
-    let mut transaction = database.begin(B::ISOLATIONS[0]).await;
-    let _won = database.elect_in(&mut transaction, &a).await.unwrap();
-    let left = "SELECT (current_setting('lock_timeout') = '0' \
-                AND current_setting('row_security') = 'on')::int::bigint";
-    assert_eq!(B::number(&mut transaction, left).await.unwrap(), 1);
-    transaction.commit().await.unwrap();
-}
-
-async fn the_callers_settings_stay<B: Backend>(database: B) {
-    let a = candidacy(1, LONG);
-    let mut transaction = database.begin(B::ISOLATIONS[0]).await;
-    B::run(&mut transaction, "SET LOCAL lock_timeout = '7s'").await.unwrap();
-    let setting = "SELECT (extract(epoch from current_setting('lock_timeout')::interval))::bigint";
-    let _won = database.elect_in(&mut transaction, &a).await.unwrap();
-    assert_eq!(B::number(&mut transaction, setting).await.unwrap(), 7);
-    transaction.commit().await.unwrap();
+    for (set, lock) in [("SELECT 1", "0"), ("SET LOCAL lock_timeout = '7s'", "7s")] {
+        let mut transaction = database.begin(B::ISOLATIONS[0]).await;
+        B::run(&mut transaction, set).await.unwrap();
+        let _won = database.elect_in(&mut transaction, &a).await.unwrap();
+        let left = format!(
+            "SELECT (current_setting('lock_timeout') = '{lock}' \
+             AND current_setting('row_security') = 'on')::int::bigint"
+        );
+        assert_eq!(B::number(&mut transaction, &left).await.unwrap(), 1, "{set}");
+        transaction.commit().await.unwrap();
+    }
 }
 
 tests! {
-    what_is_rolled_back_never_led: sqlite postgres mariadb;
-    an_election_neither_commits_nor_loses_the_callers_data: sqlite postgres mariadb;
     the_clock_goes_on_in_a_long_transaction: sqlite postgres mariadb;
     a_win_that_has_run_out_by_the_commit_is_none: sqlite postgres mariadb;
     a_snapshot_tells_nobody_that_it_leads_still: sqlite postgres mariadb;
@@ -281,6 +233,5 @@ tests! {
     a_call_waits_for_a_lock_no_longer_than_elsewhere: postgres;
     nobody_else_wins_before_the_commit: postgres mariadb;
     the_time_that_a_call_waits_is_taken_off_the_lease: postgres mariadb;
-    a_call_leaves_no_setting_of_its_own_behind: postgres;
-    the_callers_settings_stay: postgres;
+    a_call_leaves_settings_as_it_found_them: postgres;
 }

@@ -29,7 +29,6 @@ pub(crate) struct Nodes {
     running: Vec<Option<Running>>,
     place: TempDir,
     addresses: Vec<String>,
-    witnesses: Vec<usize>,
     positions: Vec<String>,
     ballots: Vec<PathBuf>,
     lives: Vec<u32>,
@@ -74,7 +73,6 @@ impl Nodes {
             ballots: ballots.collect(),
             place,
             addresses,
-            witnesses: Vec::new(),
             positions: vec!["1:0".to_owned(); count],
             running: (0..count).map(|_| None).collect(),
             lives: vec![0; count],
@@ -92,11 +90,6 @@ impl Nodes {
         (0..count).for_each(|node| nodes.start(node));
         let leader = nodes.leader_after(0);
         (nodes, leader)
-    }
-
-    pub(crate) fn witness(mut self, node: usize) -> Self {
-        self.witnesses.push(node);
-        self
     }
 
     pub(crate) fn position(&mut self, node: usize, position: &str) {
@@ -146,8 +139,7 @@ impl Nodes {
         let member = |(peer, address): (usize, &String)| {
             let routed = self.routes.iter().find(|(from, to, _)| (*from, *to) == (node, peer));
             let address = routed.map_or(address, |(_, _, address)| address);
-            let mark = if self.witnesses.contains(&peer) { "!" } else { "" };
-            format!("{mark}n{}={address}", peer + 1)
+            format!("n{}={address}", peer + 1)
         };
         self.addresses.iter().enumerate().map(member).collect::<Vec<_>>().join(",")
     }
@@ -186,15 +178,6 @@ impl Nodes {
     pub(crate) fn pid(&self, node: usize) -> i32 {
         let running = self.running[node].as_ref().expect("a running node");
         i32::try_from(running.process.0.id()).expect("a pid")
-    }
-
-    /// Waits for a node that ends by itself; its exit code.
-    pub(crate) fn exit(&mut self, node: usize) -> Option<i32> {
-        let running = self.running[node].as_mut().expect("a running node");
-        let status =
-            eventually("the node to end", || running.process.0.try_wait().expect("our child"));
-        self.running[node] = None;
-        status.code()
     }
 
     /// Gives a node an order and waits for the answer.

@@ -4,8 +4,8 @@
 //! the conformance suite.)
 //!
 //! ```text
-//!   elections · failures · disks · network · links · names · played · hostile · legacy · chaos ·
-//!   secured · renewal · intruders · handshakes (these four on members with `certificates`)
+//!   elections · disks · network · names · hostile · chaos · secured · renewal · intruders
+//!   (the last three on members with `certificates`)
 //!        │
 //!        ▼
 //!     cluster ── starts, kills, stops ──▶ role    this very binary as a node, which acts while it
@@ -24,19 +24,14 @@ mod checker;
 mod cluster;
 mod disks;
 mod elections;
-mod failures;
-mod handshakes;
 mod hostile;
 mod intruders;
 #[path = "../support/journal.rs"]
 mod journal;
-mod legacy;
-mod links;
 mod names;
 mod network;
 mod nodes;
 mod places;
-mod played;
 mod renewal;
 mod role;
 #[path = "../support/runtimes.rs"]

@@ -5,7 +5,7 @@ use crate::{
     certificates::Folder,
     checker::Tenure,
     cluster::{DOWN_AFTER, Nodes, place_of},
-    hostile::Attack,
+    hostile::{Flood, noises, silence},
 };
 use election_driver::conformance::certificates::{Authority, shakes_hands};
 use election_testing::process::{eventually, within};
@@ -44,7 +44,7 @@ fn knock(nodes: &Nodes, node: usize) {
 fn certificates_and_authority_rotate_in_one_leadership() {
     let (old, new) = (Authority::new(), Authority::new());
     let (mut nodes, folders, leader) = Nodes::secured(3, &old);
-    let attack = Attack::on(&nodes, 0..3);
+    let attack = Flood::on(&nodes, &[silence, noises]);
     let each = |nodes: &Nodes, change: &dyn Fn(&Folder, usize)| {
         for (node, folder) in folders.iter().enumerate() {
             takes_up(nodes, node, || change(folder, node));
@@ -55,8 +55,7 @@ fn certificates_and_authority_rotate_in_one_leadership() {
     each(&nodes, &|folder, _| folder.trust(&[&old, &new]));
     each(&nodes, &|folder, node| folder.put(&new.member(node)));
     each(&nodes, &|folder, _| folder.trust(&[&new]));
-    let (silent, noisy) = attack.ends();
-    println!("{silent} silent connections and {noisy} noisy ones meanwhile");
+    println!("{} connections of strangers meanwhile", attack.ends());
     // What the old authority has signed counts no more, and what the new one has signed does.
     let is_taken = |nodes: &Nodes, authority: &Authority| {
         let node = place_of(&leader.node);

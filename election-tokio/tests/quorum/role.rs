@@ -34,7 +34,7 @@ use tracing_subscriber::{
 };
 
 pub(crate) const NODE: &str = "QUORUM_NODE";
-/// `id=host:port`, with commas between; a witness has a `!` before its id.
+/// `id=host:port`, with commas between.
 pub(crate) const MEMBERS: &str = "QUORUM_MEMBERS";
 pub(crate) const PLACE: &str = "QUORUM_PLACE";
 pub(crate) const BALLOT: &str = "QUORUM_BALLOT";
@@ -42,8 +42,6 @@ pub(crate) const LIFE: &str = "QUORUM_LIFE";
 pub(crate) const DOWN_AFTER: &str = "QUORUM_DOWN_AFTER_MS";
 /// `history:offset`, or `later`.
 pub(crate) const POSITION: &str = "QUORUM_POSITION";
-/// The list of members is confirmed.
-pub(crate) const NEW_PEERS: &str = "QUORUM_NEW_PEERS";
 /// The folder of this node's certificate, if it has one.
 pub(crate) const CERTIFICATES: &str = "QUORUM_CERTIFICATES";
 /// Every refusal is noted down, and not only those that are worth a line at night.
@@ -84,10 +82,7 @@ fn cluster<R: Network + Default>(node: &str) -> Cluster<R> {
     };
     for member in variable(MEMBERS).split(',') {
         let (id, address) = member.split_once('=').expect("id=address");
-        builder = match id.strip_prefix('!') {
-            Some(id) => builder.witness(id, address),
-            None => builder.member(id, address),
-        };
+        builder = builder.member(id, address);
     }
     let position = variable(POSITION);
     builder = match position.split_once(':') {
@@ -98,12 +93,10 @@ fn cluster<R: Network + Default>(node: &str) -> Cluster<R> {
         None => builder.position_later(),
     };
     let down_after = Duration::from_millis(variable(DOWN_AFTER).parse().expect("milliseconds"));
-    let confirmed = env::var_os(NEW_PEERS).is_some();
     builder
         .node(node)
         .ballot(variable(BALLOT))
         .down_after(down_after)
-        .config(move |config| config.new_peers(confirmed))
         .build()
         .expect("a valid cluster")
 }
@@ -258,24 +251,10 @@ async fn order_of<R: Network>(member: &Member<R>, order: &str) -> String {
             "ok".to_owned()
         }
         ("resign", _) => shown(member.handle().resign().await.map_err(|error| error.to_string())),
-        ("withdraw", _) => {
-            member.handle().withdraw();
-            "ok".to_owned()
-        }
         ("why", _) => {
             let members = member.members();
             let hindrance = member.status().hindrance;
             hindrance.map_or("-".to_owned(), |why| why.named(&members).to_string())
-        }
-        ("notifications_restored", id) => {
-            let peers = member.peers();
-            let peer = peers.iter().find(|peer| peer.id.as_str() == id).expect("a member");
-            match peer.status.heard.filter(|heard| heard.is_fresh) {
-                None => "silent",
-                Some(heard) if heard.is_connected => "fresh",
-                Some(_) => "gone",
-            }
-            .to_owned()
         }
         (other, _) => panic!("no order {other:?}"),
     }

@@ -207,17 +207,6 @@ async fn a_connection_from_before_the_elector_keeps_to_its_bounds(place: InFile)
     assert!(now().since(asked) < Duration::from_secs(2), "{:?}", now().since(asked));
 }
 
-/// A node that leaves call by call wakes its followers as an elector does.
-async fn a_candidate_that_unregisters_is_followed_at_once(place: InFile) {
-    let mut me = Candidacy::new(registration("a")).set_expire(LONG).unwrap();
-    let mut store = place.store();
-    let first = store.elect(&mut me).await.unwrap().epoch;
-    let b = place.start("b", LONG);
-    assert_eq!(followed(&b).await, first);
-    store.unregister_candidate(&mut me).await.unwrap();
-    assert!(b.elected().await.unwrap().epoch() > first);
-}
-
 /// A connection has a thread, and nobody can cancel that while it waits for a lock.
 #[cfg(target_os = "linux")]
 async fn calls_that_are_given_up_leave_no_threads_behind(place: InFile) {
@@ -252,6 +241,5 @@ tests! {
     a_deleted_file_ends_leadership_until_it_is_made_again: in_file;
     a_replaced_file_is_noticed: in_file;
     a_connection_from_before_the_elector_keeps_to_its_bounds: in_file;
-    a_candidate_that_unregisters_is_followed_at_once: in_file;
     calls_that_are_given_up_leave_no_threads_behind: in_file;
 }

@@ -9,7 +9,6 @@
 mod on;
 
 mod files;
-mod listed;
 mod locks;
 mod metrics;
 mod names;
@@ -19,4 +18,3 @@ mod races;
 mod recorder;
 mod rounds;
 mod sizes;
-mod terms;

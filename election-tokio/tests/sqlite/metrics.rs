@@ -89,16 +89,7 @@ async fn an_ordinary_life(place: InFile) {
     let most = trust.iter().copied().fold(0.0, f64::max);
     // Belief begins with the ttl less margin and grace.
     assert!((1.0..2.0).contains(&most), "{most} of a ttl of two seconds");
-}
-
-/// As many questions are counted as were timed, and everything is described with its unit.
-async fn counts_and_times_agree(place: InFile) {
-    let records = Records::installed();
-    let name = &unique("agree");
-    let handle = election(&place, name, SHORT).start();
-    handle.elected().await.unwrap();
-    renewed(&handle).await;
-    handle.shutdown().await;
+    // As many questions are counted as were timed, and everything is described with its unit.
     let values = records.values.get().clone();
     let label = format!("name={name}");
     let of = |what: &str| {
@@ -272,7 +263,6 @@ async fn a_pause_of_failover_is_shown_until_it_is_over(place: InFile) {
 
 tests! {
     an_ordinary_life: in_file;
-    counts_and_times_agree: in_file;
     a_leader_that_was_replaced_shows_at_once: in_file;
     an_elector_that_was_dropped_leads_nothing: in_file;
     a_database_that_does_not_answer: in_file;

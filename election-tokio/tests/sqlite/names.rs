@@ -65,40 +65,6 @@ async fn odd_names_come_back_as_they_went_in(_: InFile) {
     assert_eq!(stored, expected);
 }
 
-/// Nothing is folded, trimmed or normalised: every one of these is an election of its own.
-async fn names_that_look_alike_are_different_elections(_: InFile) {
-    let alike = ["billing", "Billing", "billing ", " billing", "e\u{301}", "\u{e9}"];
-    let place = InFile::new().await;
-    let mut leaders = Vec::new();
-    for name in alike {
-        let leader = start(&place, name, "node", "here");
-        leader.elected().await.unwrap();
-        leaders.push(leader);
-    }
-    assert!(leaders.iter().all(Handle::is_leader), "all lead, each in its own election");
-    for leader in leaders {
-        leader.shutdown().await;
-    }
-}
-
-/// Nodes that look alike cannot renew or resign for each other, even in one life.
-async fn nodes_that_look_alike_are_different_candidates(_: InFile) {
-    use election_driver::Store as _;
-    let place = InFile::new().await;
-    let mut store = place.store();
-    let who = registration("node");
-    let epoch = win(&mut store, &who, LONG).await;
-    for id in ["Node", "node ", " node"] {
-        let mut other = who.clone();
-        other.candidate.id = NodeId::new(id).unwrap();
-        let renew =
-            Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
-        assert_eq!(store.answer(&other, &renew).await.unwrap(), Answer::Gone, "{id:?}");
-        store.answer(&other, &Query::Resign { epoch }).await.unwrap();
-        assert!(place.row().await.live_holder().is_some(), "{id:?} resigned for another");
-    }
-}
-
 async fn names_that_no_database_could_keep_are_typed_errors(_: InFile) {
     let place = InFile::empty();
     let build = |name: &str, node: &str, label: &str| {
@@ -162,8 +128,6 @@ async fn odd_file_names_are_files_of_that_name(_: InFile) {
 
 tests! {
     odd_names_come_back_as_they_went_in: in_file;
-    names_that_look_alike_are_different_elections: in_file;
-    nodes_that_look_alike_are_different_candidates: in_file;
     names_that_no_database_could_keep_are_typed_errors: in_file;
     leaders_with_names_refused_today_are_replaced: in_file;
     odd_file_names_are_files_of_that_name: in_file;

@@ -1,14 +1,10 @@
 //! Many contenders, many rounds, one file: at no time two leaders.
 
 use crate::places::InFile;
-use async_lock::Barrier;
 use election_core::Tenure;
-use election_driver::{
-    Store as _,
-    conformance::{
-        sqlite::*,
-        tasks::{News, join_all},
-    },
+use election_driver::conformance::{
+    sqlite::*,
+    tasks::{News, join_all},
 };
 use election_tokio::{Handle, Lease, Tokio};
 use futures_lite::future::or;
@@ -125,63 +121,8 @@ async fn sixteen_contenders_fifty_rounds_never_two_leaders(_: InFile) {
     for end in [End::Resigns, End::ShutsDown, End::Dies] {
         assert!(rounds.iter().filter(|round| round.end == end).count() >= 5, "{end:?}: {rounds:?}");
     }
-    report(&rounds);
-}
-
-/// Figures for the reader of the test's output; nothing is asserted about them.
-fn report(rounds: &[Round]) {
-    for end in [End::Resigns, End::ShutsDown, End::Dies] {
-        let pairs = rounds.windows(2).filter(|pair| pair[0].end == end);
-        let mut gaps: Vec<_> = pairs.map(|pair| pair[1].from.since(pair[0].to)).collect();
-        gaps.sort_unstable();
-        let at = |percent: usize| gaps[(gaps.len() - 1) * percent / 100];
-        println!("next leader after {end:?}: p50 {:?}, p99 {:?}, n {}", at(50), at(99), gaps.len());
-    }
-}
-
-/// Without electors: all ask in every round, and exactly one holds the lease.
-async fn sixteen_stores_fifty_rounds_one_winner_each(place: InFile) {
-    let start = Arc::new(Barrier::new(CONTENDERS));
-    let mut contenders = Vec::new();
-    for number in 0..CONTENDERS {
-        let (mut store, who) = (place.store(), registration(&format!("contender-{number}")));
-        let start = start.clone();
-        contenders.push(spawn::<Tokio, _>(async move {
-            let mut answers = Vec::new();
-            for _ in 0..ROUNDS {
-                start.wait().await;
-                let answer = store.answer(&who, &attempt(LONG)).await;
-                start.wait().await; // everybody has asked
-                if let Ok(Answer::Won { epoch, .. }) = answer {
-                    store.answer(&who, &Query::Resign { epoch }).await.unwrap();
-                }
-                answers.push(answer);
-            }
-            answers
-        }));
-    }
-    let all = join_all(contenders).await;
-    let mut before = Epoch::NONE;
-    for round in 0..ROUNDS {
-        let mut won = Vec::new();
-        let mut seen = Vec::new();
-        for answers in &all {
-            match &answers[round] {
-                Ok(Answer::Won { epoch, .. }) => won.push(*epoch),
-                Ok(Answer::Seen(row)) => seen.push(row.clone()),
-                // This one did not get as far as the row: the holder of the lock does.
-                Err(error) if error.kind == Failure::Conflict => {}
-                other => panic!("round {round}: {other:?}"),
-            }
-        }
-        assert_eq!(won.len(), 1, "round {round}: {won:?}");
-        assert!(won[0] > before, "epochs grow strictly");
-        before = won[0];
-        assert!(seen.iter().all(|row| row.epoch == before && row.live_holder().is_some()));
-    }
 }
 
 tests! {
     sixteen_contenders_fifty_rounds_never_two_leaders: in_file;
-    sixteen_stores_fifty_rounds_one_winner_each: in_file;
 }

@@ -1,9 +1,9 @@
-//! Elections as they should be: first, planned, after a crash, while failover is paused.
+//! Elections as they should be: first, planned, after a crash.
 
 use super::super::{fixture::OnNothing, ports::free_port};
 use super::{DOWN_AFTER, IDS, Place, first, followed, handed_over, mortals, shut_down, trio};
 use crate::{Cluster, Member, Network, Status};
-use election_core::{Change, Epoch, Loss, quorum::Position};
+use election_core::{Change, Epoch, quorum::Position};
 use futures_lite::future::zip;
 use std::time::Duration;
 
@@ -106,63 +106,6 @@ pub async fn who_leaves_says_so<R: Network + Default>(_: OnNothing<R>) {
     }
 }
 
-/// The member with the newest data is elected, whatever its id; a report counts at once.
-pub async fn the_newest_data_win<R: Network + Default>(_: OnNothing<R>) {
-    let (_place, members) = trio::<R>([5, 6, 9]).await;
-    let (leader, epoch) = first(&members).await;
-    assert_eq!(leader, 2, "the newest data");
-    members[1].set_position(Position { history: 1, offset: 10 });
-    followed(members[1].handle(), Epoch::NONE).await;
-    let knows = |offset: u64| {
-        let of_second = |report: &crate::PeerReport| report.id.as_str() == "n2";
-        let reports = members[2].peers();
-        let second = reports.iter().find(|report| of_second(report)).expect("a member");
-        second.status.heard.is_some_and(|heard| heard.position.offset >= offset)
-    };
-    let mut watch = members[2].handle().watch();
-    while !knows(10) {
-        watch.changed().await;
-        R::default().sleep(Duration::from_millis(5)).await;
-    }
-    members[2].handle().shutdown().await;
-    let (heir, later) = first(&members[..2]).await;
-    assert_eq!(IDS[heir], "n2");
-    assert!(later > epoch);
-    shut_down(&members[..2]).await;
-}
-
-/// While failover is paused nobody is elected in place of a primary that has resigned for good;
-/// once it is resumed, somebody is.
-pub async fn pauses_and_resumes<R: Network + Default>(_: OnNothing<R>) {
-    let (_place, members) = trio::<R>([5; 3]).await;
-    let (leader, epoch) = first(&members).await;
-    let other = members[(leader + 1) % 3].clone();
-    followed(other.handle(), Epoch::NONE).await;
-    other.pause(Some(Duration::from_secs(3600))).await.expect("a majority agrees");
-    let known = other.maintenance().expect("a record");
-    assert!(known.is_paused && known.recorded >= 2);
-    let lease = members[leader].handle().lease().expect("it leads on");
-    // Orders that overtake each other are both obeyed, and neither is called refused.
-    let both = zip(other.pause(None), other.pause(None)).await;
-    assert_eq!(both, (Ok(()), Ok(())));
-    other.resume().await.expect("a majority agrees");
-    other.resume().await.expect("nothing to do");
-    assert!(!other.maintenance().expect("a record").is_paused);
-    lease.check().expect("a pause costs no leadership");
-    drop(lease);
-    let mut changes = members[leader].handle().changes();
-    members[leader].handle().resign().await.expect("a node");
-    let mut reason = None;
-    while reason.is_none() {
-        if let Some(Change::Lost { reason: why, .. }) = changes.next().await.expect("in time") {
-            reason = Some(why);
-        }
-    }
-    assert_eq!(reason, Some(Loss::Resigned));
-    assert!(followed(other.handle(), epoch).await.1 > epoch, "others are elected again");
-    shut_down(&members).await;
-}
-
 /// Members by name, by number, and over IPv6.
 pub async fn names_and_both_families<R: Network + Default>(_: OnNothing<R>) {
     let place = Place::new(2);
@@ -187,22 +130,5 @@ pub async fn names_and_both_families<R: Network + Default>(_: OnNothing<R>) {
         watch.get();
         R::default().sleep(Duration::from_millis(5)).await;
     }
-    shut_down(&members).await;
-}
-
-/// A primary that is not fit to lead steps down, and may lead again once it is.
-pub async fn an_unfit_member_steps_down_and_comes_back<R: Network + Default>(_: OnNothing<R>) {
-    let (_place, members) = trio::<R>([5; 3]).await;
-    let (old, epoch) = first(&members).await;
-    members[old].handle().set_healthy(false);
-    let rest: Vec<_> = (0..3).filter(|place| *place != old).collect();
-    let others = rest.iter().map(|place| members[*place].clone()).collect::<Vec<_>>();
-    let (_, later) = first(&others).await;
-    assert!(later > epoch && !members[old].handle().is_leader());
-    members[old].handle().set_healthy(true);
-    others.iter().for_each(|other| other.handle().set_healthy(false));
-    let lease = members[old].handle().elected().await.expect("a node");
-    assert!(lease.epoch() > later);
-    drop(lease);
     shut_down(&members).await;
 }

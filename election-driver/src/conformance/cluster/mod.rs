@@ -2,7 +2,6 @@
 
 mod elections;
 mod following;
-mod halting;
 #[cfg(feature = "tls")]
 mod members;
 #[cfg(feature = "tls")]
@@ -13,7 +12,6 @@ mod work;
 
 pub use elections::*;
 pub use following::*;
-pub use halting::*;
 #[cfg(feature = "tls")]
 pub use members::*;
 pub use starts::*;

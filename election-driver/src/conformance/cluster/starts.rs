@@ -4,12 +4,9 @@ use super::{
     super::tasks::{Task, spawn},
     IDS, OnNothing, Place, first, followed, mortals, shut_down,
 };
-use crate::{Member, Network, PauseError, StartError};
+use crate::{Member, Network, StartError};
 use election_core::{Epoch, quorum::Position};
-use futures_lite::{
-    future::zip,
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-};
+use futures_lite::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use std::{
     io::ErrorKind,
     net::{TcpListener, TcpStream},
@@ -48,15 +45,6 @@ pub async fn a_shutdown_closes_all_sockets<R: Network + Default>(_: OnNothing<R>
         }
     }
     shut_down(&others).await;
-}
-
-/// Nobody waits for a majority on behalf of a node that has ended.
-pub async fn a_pause_ends_with_its_node<R: Network + Default>(_: OnNothing<R>) {
-    let place = Place::new(3);
-    let member = place.cluster::<R>(0, Position::default()).start().await.expect("a node");
-    let (paused, ()) = zip(member.pause(None), member.handle().shutdown()).await;
-    assert!(matches!(paused, Err(PauseError::Refused(_) | PauseError::Stopped)), "{paused:?}");
-    assert_eq!(member.pause(None).await, Err(PauseError::Stopped));
 }
 
 /// Of a port that somebody else has, the error says whose it is and what to do; the ballot is free

@@ -81,19 +81,6 @@ pub async fn nonsense_costs_its_own_connection<R: Network + Default>(_: OnNothin
     pair.goes_on().await;
 }
 
-/// The same after a greeting in the name of the member that the other one depends on.
-pub async fn nonsense_in_a_members_name_costs_its_own_connection<R: Network + Default>(
-    _: OnNothing<R>,
-) {
-    let pair = Pair::<R>::new().await;
-    for bytes in NONSENSE {
-        for [to, other] in pair.ways() {
-            pair.is_cut_off(to, &[&greeting(IDS[other]), bytes].concat()).await;
-        }
-    }
-    pair.goes_on().await;
-}
-
 /// Half of a frame, from a stranger or in a member's name: whoever says no more is hung up on once
 /// it counts as silent, and nobody minds who hangs up in the middle.
 pub async fn half_a_frame_costs_its_own_connection<R: Network + Default>(_: OnNothing<R>) {

@@ -65,34 +65,60 @@ pub(crate) trait Backend: Fixture<Runtime = Tokio> + Stores<Store: Clone + Sync>
     async fn number(transaction: &mut Tx<Self>, sql: &str) -> Result<i64, sqlx::Error>;
     /// One fenced write into the table [`WORK`](Self::WORK), if the database takes it.
     fn write(&self, lease: &Lease) -> impl Future<Output = Option<()>> + Send;
-    async fn row(&self) -> Result<Row, StoreError>;
+    async fn row(&self) -> Result<Row, StoreError> {
+        self.sql().leader(&namespace()).await
+    }
 
     // The call-by-call election, on a connection of the store's own.
-    async fn register(&self, who: &Candidacy) -> Result<(), StoreError>;
-    fn unregister(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
-    fn elect(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
-    fn is_leader(&self, who: &Candidacy) -> impl Future<Output = Result<bool, StoreError>> + Send;
-    async fn list(&self) -> Result<Vec<CandidateRow>, StoreError>;
 
-    async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError>;
-    async fn ask_leader(&self) -> Result<Option<Epoch>, StoreError>;
+    async fn register(&self, who: &Candidacy) -> Result<(), StoreError> {
+        self.sql().heartbeat(who).await
+    }
+
+    fn unregister(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send {
+        let (mut store, mut who) = (self.sql(), who.clone());
+        async move { store.unregister_candidate(&mut who).await }
+    }
+
+    fn elect(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send {
+        let (mut store, mut who) = (self.sql(), who.clone());
+        async move { store.elect(&mut who).await }
+    }
+
+    fn is_leader(&self, who: &Candidacy) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        let (mut store, who) = (self.sql(), who.clone());
+        async move { store.is_leader(&who).await }
+    }
+
+    async fn list(&self) -> Result<Vec<CandidateRow>, StoreError> {
+        self.sql().list_candidates(&namespace()).await
+    }
+
+    async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError> {
+        self.sql().request_resign(&namespace(), epoch).await
+    }
+
+    async fn ask_leader(&self) -> Result<Option<Epoch>, StoreError> {
+        self.sql().request_resign_of_leader(&namespace()).await
+    }
 
     // And on the caller's.
+
     async fn elect_in(
         &self,
         transaction: &mut Tx<Self>,
         who: &Candidacy,
-    ) -> Result<Uncommitted<Row>, StoreError>;
-    async fn leave_in(
-        &self,
-        transaction: &mut Tx<Self>,
-        who: &Candidacy,
-    ) -> Result<Uncommitted<Row>, StoreError>;
+    ) -> Result<Uncommitted<Row>, StoreError> {
+        self.sql().on(transaction).elect(&mut who.clone()).await
+    }
+
     async fn is_leader_in(
         &self,
         transaction: &mut Tx<Self>,
         who: &Candidacy,
-    ) -> Result<Uncommitted<bool>, StoreError>;
+    ) -> Result<Uncommitted<bool>, StoreError> {
+        self.sql().on(transaction).is_leader(who).await
+    }
 
     /// Runs one statement and commits.
     async fn execute(&self, sql: &str) {

@@ -1,13 +1,8 @@
 //! Databases behind a server, each a throw-away one.
 
-use crate::database::{Backend, SHORT, Tx, namespace, statements::statements};
-use election_core::{
-    Epoch,
-    lease::{Candidacy, Row},
-    sql::CandidateRow,
-};
+use crate::database::{Backend, SHORT, Tx, statements::statements};
 use election_driver::{
-    Fenced, MySqlStore, PgStore, SqlStore, StoreError, Uncommitted,
+    Fenced, MySqlStore, PgStore, SqlStore,
     conformance::{Fixture, Stores},
 };
 use election_testing::{Kind, Server};

@@ -1,13 +1,8 @@
 //! SQLite, the embedded default.
 
-use crate::database::{Backend, Tx, namespace, statements::statements};
-use election_core::{
-    Epoch,
-    lease::{Candidacy, Row},
-    sql::CandidateRow,
-};
+use crate::database::{Backend, Tx, statements::statements};
 use election_driver::{
-    Fenced, SqlStore, SqliteStore, StoreError, Uncommitted,
+    Fenced, SqlStore, SqliteStore,
     conformance::{Fixture, Stores},
 };
 use election_tokio::{Lease, Tokio};

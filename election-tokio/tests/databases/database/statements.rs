@@ -30,62 +30,6 @@ macro_rules! statements {
             Self::run(&mut transaction, &insert).await.ok()?;
             transaction.commit().await.ok()
         }
-
-        async fn row(&self) -> Result<Row, StoreError> {
-            self.store().leader(&namespace()).await
-        }
-
-        async fn register(&self, who: &Candidacy) -> Result<(), StoreError> {
-            self.store().heartbeat(who).await
-        }
-
-        async fn unregister(&self, who: &Candidacy) -> Result<Row, StoreError> {
-            self.store().unregister_candidate(&mut who.clone()).await
-        }
-
-        async fn elect(&self, who: &Candidacy) -> Result<Row, StoreError> {
-            self.store().elect(&mut who.clone()).await
-        }
-
-        async fn is_leader(&self, who: &Candidacy) -> Result<bool, StoreError> {
-            self.store().is_leader(who).await
-        }
-
-        async fn list(&self) -> Result<Vec<CandidateRow>, StoreError> {
-            self.store().list_candidates(&namespace()).await
-        }
-
-        async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError> {
-            self.store().request_resign(&namespace(), epoch).await
-        }
-
-        async fn ask_leader(&self) -> Result<Option<Epoch>, StoreError> {
-            self.store().request_resign_of_leader(&namespace()).await
-        }
-
-        async fn elect_in(
-            &self,
-            transaction: &mut Tx<Self>,
-            who: &Candidacy,
-        ) -> Result<Uncommitted<Row>, StoreError> {
-            self.store().on(transaction).elect(&mut who.clone()).await
-        }
-
-        async fn leave_in(
-            &self,
-            transaction: &mut Tx<Self>,
-            who: &Candidacy,
-        ) -> Result<Uncommitted<Row>, StoreError> {
-            self.store().on(transaction).unregister_candidate(&mut who.clone()).await
-        }
-
-        async fn is_leader_in(
-            &self,
-            transaction: &mut Tx<Self>,
-            who: &Candidacy,
-        ) -> Result<Uncommitted<bool>, StoreError> {
-            self.store().on(transaction).is_leader(who).await
-        }
     };
 }
 pub(super) use statements;

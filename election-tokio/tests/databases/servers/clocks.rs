@@ -1,15 +1,11 @@
 //! Clocks that a daemon slews as fast as chrony's defaults allow (`maxslewrate` 83,333 ppm), on
-//! either side, and a standby whose clock is behind.
+//! either side.
 
-use crate::database::{OnPostgres, Served, candidacy, namespace, until};
-use crate::on::OnNothing;
-use election_core::{
-    Epoch, Timestamp,
-    lease::{ConfigBuilder, Failure},
-};
-use election_driver::{Election, PgStore, Runtime, conformance::Stores as _, now};
+use crate::database::Served;
+use election_core::{Timestamp, lease::ConfigBuilder};
+use election_driver::{Election, Runtime, now};
 use election_testing::{Kind, Proxy, Server};
-use election_tokio::{Handle, Tokio};
+use election_tokio::Tokio;
 use futures_lite::future::yield_now;
 use std::{future::Future, time::Duration};
 
@@ -95,67 +91,7 @@ async fn the_leaders_clock_is_slewed<B: Served>(database: B) {
     assert_eq!(overlap(&database, 0.916_667).await, Duration::ZERO);
 }
 
-/// A standby that lacks the newest term, and whose clock is an hour behind, takes the primary's
-/// place. A node that has seen that term wins above it; so does one that was told its number.
-async fn epochs_grow_when_a_standby_without_the_newest_is_promoted(_: OnNothing) {
-    let server = Server::start_with_clock(Kind::Postgres);
-    server.set_clock(3_600);
-    let database = OnPostgres::on(server).await;
-    let standby = database.server().standby();
-    {
-        standby.administer("postgres", "ALTER SYSTEM SET primary_conninfo = ''");
-        standby.administer("postgres", "SELECT pg_reload_conf()");
-        while standby.administer("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {}
-    };
-    let port = database.server().port();
-    let link = Proxy::to(port);
-    let elector = |node: &str| {
-        let election = Election::<Tokio>::builder("test").node(node);
-        election.ttl(Duration::from_secs(1)).store(database.store_at(link.port()))
-    };
-    let a = elector("a").build().unwrap().start();
-    let lost = a.elected().await.unwrap().epoch();
-    let b = elector("b").build().unwrap().start();
-    until(&b, |status| status.leader.is_some()).await;
-    let mut caller = candidacy(9, Duration::from_secs(1));
-    assert_eq!(database.store().elect(&mut caller).await.unwrap().epoch, lost);
-
-    database.server().kill();
-    until(&a, |status| status.tenure.is_none()).await;
-    standby.promote();
-    let mut promoted = PgStore::connect(&standby.url()).unwrap();
-    let row = promoted.leader(&namespace()).await.unwrap();
-    assert!(row.epoch < lost, "the standby has lost {lost}: {row:?}");
-
-    let called = loop {
-        match promoted.elect(&mut caller).await {
-            Ok(row) => break row.epoch,
-            // Not before a lease has passed.
-            Err(error) => assert_eq!(error.kind, Failure::Conflict, "{error}"),
-        }
-    };
-    assert!(called > lost, "{called} after {lost}");
-    promoted.unregister_candidate(&mut caller).await.unwrap();
-    link.lead_to(standby.port());
-    let followed = async |handle: &Handle| {
-        until(handle, |status| {
-            status.leader.as_ref().is_some_and(|leader| leader.term.epoch > called)
-        })
-        .await
-    };
-    followed(&a).await;
-    followed(&b).await;
-    a.shutdown().await;
-    b.shutdown().await;
-
-    let known = Epoch::new(called.get() + 7_200_000);
-    let told = elector("c").min_epoch(known).build().unwrap().start();
-    assert!(told.elected().await.unwrap().epoch() >= known);
-    told.shutdown().await;
-}
-
 tests! {
     the_servers_clock_is_slewed: postgres mariadb;
     the_leaders_clock_is_slewed: postgres;
-    epochs_grow_when_a_standby_without_the_newest_is_promoted: by_itself;
 }

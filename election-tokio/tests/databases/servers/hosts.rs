@@ -2,7 +2,7 @@
 
 use crate::database::{Backend, OnMariaDb, OnPostgres, Served, candidacy, namespace, until};
 use crate::on::OnNothing;
-use election_core::lease::{Config, Failure};
+use election_core::lease::Failure;
 use election_driver::{
     MySqlStore, PgStore, SqlStore, Store, StoreError,
     conformance::{inside::Client, tasks::timeout},
@@ -39,12 +39,6 @@ async fn kept(elector: &Handle, lease: &Lease, renewals: u32) {
 /// Nothing listens there.
 fn nowhere() -> u16 {
     TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
-}
-
-async fn a_first_host_that_is_dead_is_passed_over<B: Served>(database: B) {
-    let port = database.server().port();
-    let elector = elector(database.store_at_each(&[nowhere(), port]));
-    elected(&elector).await;
 }
 
 /// It takes connections, and says nothing.
@@ -137,21 +131,6 @@ async fn replicas_alone_are_named_with_the_reason(database: OnPostgres) {
     let said = alone.leader(&namespace()).await.unwrap_err().to_string();
     assert!(said.contains("it is a replica"), "{said}");
     postgres_at(&[replica], "").leader(&namespace()).await.unwrap();
-}
-
-/// It may be promoted at any moment. No session is left on it that would have to end first.
-async fn a_replica_is_asked_again_at_once(database: OnPostgres) {
-    let standby = database.server().standby();
-    let mut store = postgres_at(&[nowhere(), standby.port()], "");
-    is_asked_again_at_once(&mut store, "it is a replica").await;
-}
-
-async fn is_asked_again_at_once<C: Client>(store: &mut SqlStore<C>, why: &str) {
-    store.prepare(&Config::builder().ttl(TTL).build().unwrap());
-    for _ in 0..8 {
-        let said = store.leader(&namespace()).await.unwrap_err().to_string();
-        assert!(said.contains(why) && !said.contains("waits"), "{said}");
-    }
 }
 
 /// As after a switchover without a restart, with a promoted copy that takes the writes.
@@ -264,12 +243,6 @@ async fn a_server_that_only_reads_is_left(database: OnMariaDb) {
     }
 }
 
-async fn a_server_that_only_reads_is_asked_again_at_once(database: OnMariaDb) {
-    database.server().administer("mysql", "SET GLOBAL read_only = 1");
-    let mut store = mariadb_at(&[nowhere(), database.server().port()]);
-    is_asked_again_at_once(&mut store, "it takes no writes").await;
-}
-
 /// What hosts are named is not a matter of which of them answers.
 async fn all_hosts_are_named(_: OnNothing) {
     fn told<C: Client>(store: &SqlStore<C>) -> String {
@@ -295,17 +268,14 @@ async fn an_unknown_parameter_is_worth_one_warning(_: OnNothing) {
 }
 
 tests! {
-    a_first_host_that_is_dead_is_passed_over: postgres mariadb;
     a_first_host_that_is_frozen_costs_its_share_of_the_time: postgres mariadb;
     a_leader_moves_on_with_its_lease: postgres mariadb;
     the_primary_is_found_and_followed: postgres;
     replicas_alone_are_named_with_the_reason: postgres;
-    a_replica_is_asked_again_at_once: postgres;
     a_primary_that_only_reads_is_left: postgres;
     hosts_of_two_clusters_are_refused: postgres;
     hosts_that_do_not_tell_their_cluster_are_worth_one_warning: postgres;
     a_server_that_only_reads_is_left: mariadb;
-    a_server_that_only_reads_is_asked_again_at_once: mariadb;
     all_hosts_are_named: by_itself;
     an_unknown_parameter_is_worth_one_warning: by_itself;
 }

@@ -9,6 +9,7 @@ use crate::{
         links::{ENDS, says},
     },
 };
+use election_core::Random;
 use election_driver::conformance::tasks::timeout;
 use election_testing::{Kind, LinkState, Proxy};
 use election_tokio::Tokio;
@@ -69,15 +70,23 @@ async fn recovers<B: Served>(database: &B, link: &Proxy, elector: &Counted) {
     settled(database, link, || {});
 }
 
-/// Keep-alives pass, and so does a login; what is said next does not.
-async fn a_link_that_loses_large_packets<B: Served>(database: B) {
+/// Whatever breaks the link of a leader: sessions stay few, and it leads again.
+async fn stays_bounded_when<B: Served>(database: B, breaks: impl FnOnce(&Proxy)) {
     let (link, elector) = leading(&database).await;
-    let most = if B::KIND == Kind::Postgres { 600 } else { 350 };
-    link.set(LinkState::Narrow(most), LinkState::Open);
     link.set_keeping(true);
-    link.cut();
+    breaks(&link);
     stay_bounded(&database, &link, || {});
     recovers(&database, &link, &elector).await;
+}
+
+/// Keep-alives pass, and so does a login; what is said next does not.
+async fn a_link_that_loses_large_packets<B: Served>(database: B) {
+    let most = if B::KIND == Kind::Postgres { 600 } else { 350 };
+    stays_bounded_when(database, |link| {
+        link.set(LinkState::Narrow(most), LinkState::Open);
+        link.cut();
+    })
+    .await;
 }
 
 /// Each call fails, and its connection is dropped.
@@ -105,14 +114,11 @@ async fn a_proxy_that_keeps_what_it_has_cut<B: Served>(database: B) {
 const FIRST: [&[u8]; 2] = [b"pg_stat_get_activity(pg_catalog.pg_backend_pid())", b"autocommit = 1"];
 
 async fn a_link_that_falls_silent_after_the_login<B: Served>(database: B) {
-    let (link, elector) = leading(&database).await;
-    link.set_keeping(true);
-    link.forget_whenever(|said| {
-        FIRST.iter().any(|words| said.windows(words.len()).any(|part| part == *words))
-    });
-    link.forget(|_| true);
-    stay_bounded(&database, &link, || {});
-    recovers(&database, &link, &elector).await;
+    stays_bounded_when(database, |link| {
+        link.forget_whenever(|said| FIRST.iter().any(|words| says(said, words)));
+        link.forget(|_| true);
+    })
+    .await;
 }
 
 /// The server was told nothing of a limit, and nothing ends the session for long.
@@ -120,7 +126,7 @@ async fn a_link_that_loses_the_first_words<B: Served>(database: B) {
     let (link, elector) = leading(&database).await;
     link.set_keeping(true);
     let (lease, before) = (elector.handle.elected().await.unwrap(), link.made());
-    link.forget_whenever(|said| said.windows(13).any(|part| part == b"wait_timeout="));
+    link.forget_whenever(|said| says(said, b"wait_timeout="));
     link.cut();
     lease.lost().await;
     drop(lease);
@@ -130,13 +136,11 @@ async fn a_link_that_loses_the_first_words<B: Served>(database: B) {
 
 /// The server lets the client in, which never learns of it.
 async fn a_link_that_loses_the_answer_to_the_login<B: Served>(database: B) {
-    let (link, elector) = leading(&database).await;
-    link.set_keeping(true);
-    let login = b"application_name";
-    link.deafen_whenever(move |said| said.windows(login.len()).any(|part| part == login));
-    link.cut();
-    stay_bounded(&database, &link, || {});
-    recovers(&database, &link, &elector).await;
+    stays_bounded_when(database, |link| {
+        link.deafen_whenever(|said| says(said, b"application_name"));
+        link.cut();
+    })
+    .await;
 }
 
 /// What an elector says last before its session is open: from then on the server lets it be idle for
@@ -144,24 +148,20 @@ async fn a_link_that_loses_the_answer_to_the_login<B: Served>(database: B) {
 const LAST: [&[u8]; 2] = [b"client_connection_check_interval", b"net_read_timeout = DEFAULT"];
 
 async fn a_link_that_loses_the_answer_to_the_last_words<B: Served>(database: B) {
-    let (link, elector) = leading(&database).await;
-    link.set_keeping(true);
-    link.deafen_whenever(|said| {
-        LAST.iter().any(|words| said.windows(words.len()).any(|part| part == *words))
-    });
-    link.cut();
-    stay_bounded(&database, &link, || {});
-    recovers(&database, &link, &elector).await;
+    stays_bounded_when(database, |link| {
+        link.deafen_whenever(|said| LAST.iter().any(|words| says(said, words)));
+        link.cut();
+    })
+    .await;
 }
 
 /// The server has a part of an exchange and waits for the rest, without any limit.
 async fn a_link_that_stops_within_an_exchange<B: Served>(database: B) {
-    let (link, elector) = leading(&database).await;
-    link.set_keeping(true);
-    link.forget_after(first_parse);
-    link.cut();
-    stay_bounded(&database, &link, || {});
-    recovers(&database, &link, &elector).await;
+    stays_bounded_when(database, |link| {
+        link.forget_after(first_parse);
+        link.cut();
+    })
+    .await;
 }
 
 /// Where the first `Parse` of a client's bytes ends, in PostgreSQL's protocol.
@@ -193,9 +193,10 @@ async fn a_link_that_stops_anywhere<B: Served>(database: B) {
     link.set_keeping(true);
     let least = if B::KIND == Kind::Postgres { 0 } else { 300 };
     link.limit(move |number| {
-        let [way, bytes] = drawn(seed, number);
+        let mut random = Random::new(seed.wrapping_add(number as u64));
         let mut limits = [usize::MAX; 2];
-        limits[way % 2] = least + bytes % 4000;
+        let way = usize::from(random.up_to(1) == 1);
+        limits[way] = least + usize::try_from(random.up_to(3_999)).unwrap();
         limits
     });
     link.cut();
@@ -203,17 +204,6 @@ async fn a_link_that_stops_anywhere<B: Served>(database: B) {
         stay_bounded(&database, &link, || {});
     }
     recovers(&database, &link, &elector).await;
-}
-
-/// Two numbers, by `SplitMix64`.
-fn drawn(seed: u64, number: usize) -> [usize; 2] {
-    [0, 1].map(|which| {
-        let state = seed.wrapping_add(2 * number as u64 + which);
-        let mut z = state.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from(z >> 40).unwrap()
-    })
 }
 
 tests! {

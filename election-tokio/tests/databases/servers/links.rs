@@ -8,7 +8,7 @@ use crate::{
 use election_core::{Namespace, lease::Config};
 use election_driver::{Status, Store as _, conformance::tasks::timeout};
 use election_testing::{LinkState, Proxy};
-use election_tokio::{Election, Handle, Lease, Tokio};
+use election_tokio::{Election, Lease, Tokio};
 use futures_lite::future::yield_now;
 use std::time::Duration;
 
@@ -72,28 +72,6 @@ async fn nothing_piles_up_behind_a_link_that_falls_silent<B: Served>(database: B
     link.cut();
     while electors[0].handle.elected().await.unwrap().epoch() <= before {}
     assert!(sessions(&database) <= MOST);
-}
-
-/// A round trip of a thirty-seventh of the lease: 400 ms at the default.
-async fn a_slow_link_carries_a_lease<B: Served>(database: B) {
-    let link = Proxy::to(database.server().port());
-    let way = LinkState::Slow(Duration::from_millis(40));
-    link.set(way, way);
-    let store = database.store_at(link.port());
-    let builder = Election::builder("test").node("a").ttl(Duration::from_secs(3)).store(store);
-    let elector = builder.build().unwrap().start();
-    // A busy machine may cost a lease; while a lost one is held, nobody campaigns.
-    while !carries(&elector, &elector.elected().await.unwrap()).await {}
-}
-
-/// Whether the lease is renewed three times.
-async fn carries(elector: &Handle, lease: &Lease) -> bool {
-    for _ in 0..3 {
-        let known = lease.until();
-        let later = |status: &Status| status.tenure.as_ref().is_none_or(|own| own.until > known);
-        until(elector, later).await;
-    }
-    lease.check().is_ok()
 }
 
 /// A round trip of a thirtieth of the lease. The list of candidates is written at about the same
@@ -192,7 +170,6 @@ async fn tables_are_made_over_a_slow_link(database: OnPostgres) {
 tests! {
     nothing_piles_up_behind_a_cut_link: postgres mariadb;
     nothing_piles_up_behind_a_link_that_falls_silent: postgres mariadb;
-    a_slow_link_carries_a_lease: postgres mariadb;
     a_renewal_costs_no_other_call_its_connection: postgres mariadb;
     statements_are_prepared_ahead: postgres mariadb;
     a_login_that_was_lost_is_not_waited_for: postgres mariadb;

@@ -13,5 +13,4 @@ mod notifications;
 mod observer;
 mod promoted;
 mod sessions;
-mod tls;
 mod transport;

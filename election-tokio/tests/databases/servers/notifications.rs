@@ -8,10 +8,7 @@ use crate::{
 use election_core::{Epoch, Loss, lease::Registration};
 use election_driver::{
     Notice, Notifications, Pause, PgStore, Store as _,
-    conformance::{
-        Stores as _,
-        tasks::{spawn, timeout},
-    },
+    conformance::{Stores as _, tasks::spawn},
     now,
 };
 use election_tokio::{Election, Handle, Tokio};
@@ -219,63 +216,6 @@ async fn a_lost_listener_comes_back(database: OnPostgres) {
     }
 }
 
-/// river#1205, #1207: wake-ups neither pile up nor block anybody.
-async fn a_storm_of_notifications_is_a_few_looks(database: OnPostgres) {
-    let leader = database.elector("a", LONG);
-    leader.elected().await.unwrap();
-    let (follower, asked) = counted(&database, "b", LONG);
-    until(&follower, |status| status.leader.is_some()).await;
-    let (before, began) = (asked.load(Ordering::Relaxed), now());
-    let storm =
-        "SELECT pg_notify('public.election_leader', 'n' || i) FROM generate_series(1, 20000) AS i";
-    database.execute(storm).await;
-    leader.resign().await.unwrap(); // its notification is the last of them
-    follower.elected().await.unwrap();
-    let spent = now().since(began);
-    let looks = asked.load(Ordering::Relaxed) - before;
-    // Wake-ups are spaced by a tenth of a second; the last look and the attempt come on top.
-    let most = spent.as_millis() / Duration::from_millis(100).as_millis() + 5;
-    assert!(looks as u128 <= most, "{looks} statements in {spent:?}");
-    assert_eq!(database.row().await.unwrap().live_term(), follower.leader(), "{}", namespace());
-}
-
-/// Anybody may notify, with any number: it is a hint to look, and no epoch is ever taken from it.
-async fn a_forged_notification_raises_no_epoch(database: OnPostgres) {
-    let leader = database.elector("a", LONG);
-    let epoch = leader.elected().await.unwrap().epoch();
-    let follower = database.elector("b", LONG);
-    until(&follower, |status| status.leader.is_some()).await;
-    for term in [epoch.get() + 1, u64::MAX >> 1, u64::MAX] {
-        for action in ["resigned", "request_resign"] {
-            let forged =
-                format!(r#"{{"ns":"test","action":"{action}","leader_id":"x","epoch":{term}}}"#);
-            notify(&database, &forged).await;
-        }
-    }
-    leader.resign().await.unwrap(); // its own notification comes after them
-    let next = follower.elected().await.unwrap().epoch();
-    let clock = "SELECT (extract(epoch from clock_timestamp()) * 1000)::bigint";
-    let now: i64 = sqlx::query_scalar(clock).fetch_one(database.pool()).await.unwrap();
-    assert!(
-        next > epoch && i128::from(next.get()) <= i128::from(now),
-        "{next} after {epoch}, at {now}"
-    );
-}
-
-/// A notification tells of the request too, not only the look with which a listener begins.
-async fn whoever_is_asked_to_resign_is_told(database: OnPostgres) {
-    let me = candidacy(7, LONG);
-    let epoch = database.elect(&me).await.unwrap().epoch;
-    let mut notices = notices(&mut database.store(), me.registration()).await;
-    let patience = Duration::from_secs(20);
-    assert_eq!(database.ask_leader().await.unwrap(), Some(epoch));
-    let told = timeout::<Tokio, _>(patience, notices.next()).await;
-    assert_eq!(told, Some(Some(Notice::Wake)), "of leaders");
-    assert!(database.request_resign(epoch).await.unwrap());
-    let told = timeout::<Tokio, _>(patience, notices.next()).await;
-    assert_eq!(told, Some(Some(Notice::Wake)), "of this one");
-}
-
 tests! {
     what_a_notification_says: postgres;
     what_is_rolled_back_is_not_said: postgres;
@@ -283,7 +223,4 @@ tests! {
     a_flood_of_words_starves_nobody: postgres;
     who_resigned_does_not_hear_of_it: postgres;
     a_lost_listener_comes_back: postgres;
-    a_storm_of_notifications_is_a_few_looks: postgres;
-    a_forged_notification_raises_no_epoch: postgres;
-    whoever_is_asked_to_resign_is_told: postgres;
 }

@@ -253,20 +253,6 @@ async fn after_pg_upgrade_a_timeline_is_another_one(_: OnNothing) {
     assert_eq!(won.get() >> 42, 4, "{won}: every promotion counts, of each cluster");
 }
 
-async fn a_synchronous_standby_loses_nothing(_: OnNothing) {
-    let pair = Pair::start(0).await;
-    let order = |text: &str| pair.primary.server().administer("postgres", text);
-    order("ALTER SYSTEM SET synchronous_standby_names = '*'");
-    order("SELECT pg_reload_conf()");
-    let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-    while order(synchronous) != "1" {}
-    let mut caller = candidacy(1, TTL);
-    let won = pair.primary.store().elect(&mut caller).await.unwrap();
-    pair.fail_over();
-    let row = pair.promoted().leader(&namespace()).await.unwrap();
-    assert_eq!((row.epoch, row.holder), (won.epoch, won.holder));
-}
-
 /// Commits wait there for as long as it is away, and the server says nothing by itself.
 async fn a_synchronous_standby_that_is_away_is_named(_: OnNothing) {
     let mut pair = Pair::start(0).await;
@@ -321,27 +307,6 @@ async fn who_waits_at_a_promoted_server_says_for_how_long(_: OnNothing) {
     assert_eq!(b.status().opens_at, None);
     drop(lease);
     b.shutdown().await;
-}
-
-/// Nobody can say there that only one leads. But who hears nothing more from its database stops.
-async fn beside_a_primary_that_lives_on_only_the_trust_window_holds(_: OnNothing) {
-    let pair = Pair::start(0).await;
-    let a = pair.election("a", pair.primary.store()).start();
-    let lease = a.elected().await.unwrap();
-    pair.fall_behind();
-    pair.replica.promote();
-    let b = pair.election("b", pair.promoted()).start();
-    let other = b.elected().await.unwrap();
-    assert!(lease.is_held() && other.is_held(), "both databases say so");
-    assert!(other.epoch() > lease.epoch(), "whoever checks the token serves one of them");
-    pair.primary.server().kill();
-    let killed = now();
-    until(&a, |status| status.tenure.is_none()).await;
-    assert!(!lease.is_held() && now().since(killed) <= TTL);
-    assert!(other.is_held());
-    drop((lease, other));
-    b.shutdown().await;
-    a.withdraw();
 }
 
 async fn who_cannot_tell_its_history_is_refused_with_the_remedy(_: OnNothing) {
@@ -409,9 +374,7 @@ tests! {
     call_by_call_nobody_comes_back_too_soon: by_itself;
     at_a_promoted_server_every_documented_right_is_needed: by_itself;
     after_pg_upgrade_a_timeline_is_another_one: by_itself;
-    a_synchronous_standby_loses_nothing: by_itself;
     a_synchronous_standby_that_is_away_is_named: by_itself;
     who_waits_at_a_promoted_server_says_for_how_long: by_itself;
-    beside_a_primary_that_lives_on_only_the_trust_window_holds: by_itself;
     who_cannot_tell_its_history_is_refused_with_the_remedy: by_itself;
 }

@@ -259,19 +259,6 @@ async fn mariadb_keeps_clock_and_database_despite_init_connect(database: OnMaria
     }
 }
 
-/// A bound that the caller has set for one transaction ends with it.
-async fn what_was_set_for_a_transaction_ends_with_it(database: OnPostgres) {
-    let url = database.server().url();
-    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
-    let mut transaction = connection.begin().await.unwrap();
-    sqlx::query("SET LOCAL lock_timeout = '7s'").execute(&mut *transaction).await.unwrap();
-    let store = PgStore::connect(&url).unwrap();
-    let _ = store.on(&mut *transaction).elect(&mut candidacy(1, LONG)).await.unwrap();
-    transaction.commit().await.unwrap();
-    let shown = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
-    assert_eq!(shown.fetch_one(&mut connection).await.unwrap(), "0");
-}
-
 /// An operator who ends idle sessions in the URL has them ended, an elector's included.
 async fn postgres_ends_idle_sessions_as_soon_as_their_user_says(database: OnPostgres) {
     let url = format!("{}?options=-c%20idle_session_timeout%3D2s", database.server().url());
@@ -296,6 +283,5 @@ tests! {
     postgres_elects_and_fences_under_every_setting: postgres;
     postgres_takes_the_clock_from_nobody_else: postgres;
     mariadb_keeps_clock_and_database_despite_init_connect: mariadb;
-    what_was_set_for_a_transaction_ends_with_it: postgres;
     postgres_ends_idle_sessions_as_soon_as_their_user_says: postgres;
 }

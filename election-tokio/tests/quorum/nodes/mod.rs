@@ -3,4 +3,3 @@
 mod ballot;
 mod builder;
 mod links;
-mod strangers;

@@ -84,20 +84,6 @@ async fn eight_processes_make_it_at_once(_: OnNothing) {
     }
 }
 
-async fn newer_tables_are_refused_and_left_alone(place: InFile) {
-    let mut raw = place.raw().await;
-    execute(&mut raw, "INSERT INTO election_schema VALUES (1000, 0)").await;
-    let error = place.store().ensure_schema().await.unwrap_err();
-    assert_eq!(error.kind, Failure::Fatal);
-    let text = message(&error);
-    assert!(text.contains("version 1000") && text.contains("update the program"), "{text}");
-    let versions = "SELECT CAST(version AS TEXT) FROM election_schema ORDER BY version";
-    assert_eq!(texts(&mut raw, versions).await, ["1", "1000"]);
-    // The refusal leaves no transaction behind.
-    execute(&mut raw, "BEGIN IMMEDIATE").await;
-    execute(&mut raw, "ROLLBACK").await;
-}
-
 /// An application's own database, in the mode the application chose.
 async fn an_applications_database_stays_as_it_is(_: OnNothing) {
     for mode in ["delete", "truncate", "wal"] {
@@ -236,7 +222,6 @@ tests! {
     made_twice_is_made_once: by_itself;
     eight_tasks_make_it_at_once: by_itself;
     eight_processes_make_it_at_once: by_itself;
-    newer_tables_are_refused_and_left_alone: in_file;
     an_applications_database_stays_as_it_is: by_itself;
     the_script_makes_the_same_tables: by_itself;
     tables_of_other_names_are_other_elections: in_file;

@@ -3,7 +3,7 @@
 mod strangers;
 
 use super::*;
-use election_core::Term;
+use election_core::{Loss, Term};
 
 const IDS: [&str; 3] = ["a", "b", "c"];
 
@@ -168,4 +168,18 @@ fn three_nodes_elect_one_and_the_others_follow_it() {
         assert!(status.reached);
         assert_eq!(status.leader.map(|it| it.own), Some(term.leader == id(me)));
     }
+}
+
+/// A handover of which the node hears only when its leadership has run out.
+#[test]
+fn a_handover_that_comes_too_late_says_why() {
+    let mut trio = Trio::settled();
+    let (leader, _) = trio.leader();
+    let old = trio.members[leader].clone();
+    let until = old.handle().lease().expect("it leads").until();
+    let heir = id(IDS[(leader + 1) % 3]);
+    let mut ordered = pin!(old.hand_over(&heir));
+    assert_eq!(block_on(poll_once(ordered.as_mut())), None, "the node stands still");
+    trio.network.set_now(until);
+    assert_eq!(done(&mut trio, ordered), Err(crate::HandOverError::Lost(Loss::Expired)));
 }
