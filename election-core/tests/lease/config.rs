@@ -155,7 +155,7 @@ fn an_attempt_takes_a_tick_of_the_databases_clock_at_least() {
 #[test]
 fn what_was_set_is_what_is_told() {
     let config = Config::builder().ttl(secs(1)).min_epoch(Epoch::new(70)).build().unwrap();
-    assert_eq!(config.min_epoch(), Epoch::new(70));
+    assert_eq!((config.ttl(), config.min_epoch()), (secs(1), Epoch::new(70)));
     assert_eq!(config.wake_jitter(), secs(1) / 60, "less than 50 ms");
     let config = Config::builder().jitter(Duration::ZERO).build().unwrap();
     assert_eq!(config.warnings().collect::<Vec<_>>(), [Warning::NoJitter]);

@@ -4,8 +4,8 @@ use core::time::Duration;
 use election_core::{
     Candidate, Change, Drift, Epoch, Incarnation, Input, NodeId, Protocol, Step, Timestamp,
     lease::{
-        Action, Answer, Config, ConfigBuilder, Event, Failure, Holder, Lease, Query, Row, Server,
-        Ticket,
+        Action, Answer, Candidacy, Config, ConfigBuilder, Event, Failure, Holder, Lease, Query,
+        Round, Row, Server, Ticket,
     },
 };
 use uuid::Uuid;
@@ -168,11 +168,45 @@ impl Hand {
         self.query()
     }
 
+    /// Wakes it, and lets its look find this row.
+    #[track_caller]
+    pub(crate) fn look(&mut self, row: Row) -> Option<Change> {
+        self.event(Event::Wake);
+        assert_eq!(self.run_until_asked(self.now + 200), &Query::Observe);
+        self.answer(Answer::Seen(row))
+    }
+
+    /// Its looks find this row, until it asks something else, at most until `millis`.
+    #[track_caller]
+    pub(crate) fn look_on(&mut self, millis: u64, row: &Row) -> &Query {
+        while *self.run_until_asked(millis) == Query::Observe {
+            self.answer(Answer::Seen(row.clone()));
+        }
+        self.query()
+    }
+
+    /// Whatever it asks finds this row, until it takes over, at most until `millis`.
+    #[track_caller]
+    pub(crate) fn run_until_take_over(&mut self, millis: u64, row: &Row) -> Query {
+        while !matches!(self.run_until_asked(millis), Query::TakeOver { .. }) {
+            self.answer(Answer::Seen(row.clone()));
+        }
+        self.query().clone()
+    }
+
     /// A leader of epoch 7 whose attempt was asked at 1,000 ms. Belief ends at 12,500 ms, the hard
     /// stop is 15,000 ms, and the lease lasts until 16,000 ms at least.
     pub(crate) fn leading() -> Self {
         let mut hand = Self::new(fifteen_seconds().build().unwrap());
         assert!(matches!(hand.answer(won(7)), Some(Change::Elected(_))));
+        hand
+    }
+
+    /// The same leader once it has resigned and its work has stopped: it asks for its release.
+    pub(crate) fn resigned() -> Self {
+        let mut hand = Self::leading();
+        hand.input(Input::Resign);
+        hand.input(Input::Stopped(Epoch::new(7)));
         hand
     }
 
@@ -184,4 +218,11 @@ impl Hand {
     pub(crate) fn leads(&self) -> Option<u64> {
         self.lease.tenure(self.time()).map(|tenure| tenure.term.epoch.get())
     }
+}
+
+/// An election, call by call, whose candidate is on the list.
+pub(crate) fn elects(who: &mut Candidacy) -> Round<'_> {
+    let mut round = who.elect();
+    assert_eq!(round.advance(Answer::Listed), None);
+    round
 }

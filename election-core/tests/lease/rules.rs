@@ -14,7 +14,9 @@ mod trust;
 mod unknown;
 mod wakes;
 
-pub(crate) use crate::hand::{Hand, candidate, fifteen_seconds, held, ms, renewed, vacant, won};
+pub(crate) use crate::hand::{
+    Hand, candidate, elects, fifteen_seconds, held, ms, renewed, vacant, won,
+};
 pub(crate) use core::time::Duration;
 pub(crate) use election_core::{
     Candidate, Change, Epoch, Input, Loss, Protocol, Timestamp,

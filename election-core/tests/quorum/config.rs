@@ -195,6 +195,7 @@ fn discomforts_are_data() {
         (local(3).stagger(ms(0)), vec![Warning::NoStagger]),
         (local(3).election_backoff(ms(1_000), ms(1_000)), vec![Warning::FixedBackoff]),
         (local(3).new_peers(true), vec![Warning::NewPeers]),
+        (local(3).accept_loss(true), vec![Warning::AcceptsLoss]),
     ];
     for (builder, expected) in table {
         let warnings: Vec<_> = builder.build().unwrap().warnings().collect();

@@ -11,8 +11,8 @@ use election_core::{
     Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, ConfigBuilder, Connection,
-        Event, Extension, Heartbeat, Held, Maintenance, Message, Peer, PeerSet, Position, Quorum,
-        Restored, Role, Stamp,
+        Event, Extension, Fingerprint, Heartbeat, Held, Maintenance, Message, Peer, PeerSet,
+        Position, Quorum, Restored, Role, Stamp,
     },
 };
 use uuid::Uuid;
@@ -134,7 +134,17 @@ impl Hand {
     /// Node `me` of `count`, past its boot grace, bound to epoch 5 by its ballot. It has heard
     /// nobody.
     pub(crate) fn booted(count: u8, me: Peer) -> Self {
-        let mut hand = Self::new(config(count, me), &Restored::Ballot(ballot(count, 5, None)));
+        let ballot = ballot(count, 5, None);
+        Self::booted_from(config(count, me), ballot, Some(Position::default()))
+    }
+
+    /// A node past its boot grace, which has heard nobody.
+    pub(crate) fn booted_from(
+        config: ConfigBuilder,
+        ballot: Ballot,
+        position: Option<Position>,
+    ) -> Self {
+        let mut hand = Self::with_data(config, &Restored::Ballot(ballot), position);
         hand.run_to(BOOTED);
         hand.sent.clear();
         hand

@@ -1,10 +1,9 @@
-//! The quorum machine: every rule by a table of steps, and whole clusters on a bad network.
+//! The quorum machine: every rule by a table of steps.
+//!
+//! Arbitrary inputs are the fuzz target's (`quorum_step`), and whole clusters the simulator's.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod cluster;
 mod config;
 mod hand;
-mod properties;
 mod rules;
-mod storms;

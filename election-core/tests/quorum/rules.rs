@@ -29,7 +29,7 @@ use super::hand::*;
 use election_core::{
     Alert, Change, Epoch, Input, Label, Loss, Protocol, Term, Timestamp,
     quorum::{
-        Attestation, Audience, Availability, Ballot, Config, Event, Fingerprint, Held, Message,
-        Peer, PeerSet, Position, Restored, Role, Stamp,
+        Attestation, Audience, Availability, Ballot, Config, Event, Held, Message, Peer, PeerSet,
+        Position, Restored, Role, Stamp,
     },
 };

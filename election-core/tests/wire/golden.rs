@@ -141,26 +141,6 @@ fn what_is_heard_is_what_was_sent() {
     }
 }
 
-/// kevy-elect's frames, exactly as kevy-elect writes them.
-#[test]
-fn the_seeds_upper_case_is_heard() {
-    let cases: [(&[u8], usize); 4] = [
-        (
-            b"*5\r\n$2\r\nHB\r\n$2\r\n42\r\n$12\r\nprimary-east\r\n$7\r\nprimary\r\n$7\r\n1234567\r\n",
-            0,
-        ),
-        (b"*4\r\n$5\r\nOFFER\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n$2\r\n99\r\n", 2),
-        (b"*3\r\n$6\r\nACCEPT\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n", 3),
-        (
-            b"*4\r\n$8\r\nANNOUNCE\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n$14\r\n10.0.0.42:6004\r\n",
-            4,
-        ),
-    ];
-    for (bytes, index) in cases {
-        assert_eq!(hear(bytes), (vec![legacy(&frames()[index].message)], Ok(())));
-    }
-}
-
 #[test]
 fn a_frame_cut_at_every_place_is_the_same_frame() {
     for golden in frames() {
@@ -388,4 +368,9 @@ fn a_heartbeat_says_which_record_it_holds_only_if_there_is_one() {
     for _ in 0..2 {
         assert_eq!(decoder.read(&mut &*bytes), Ok(Some(Message::Heartbeat(said))), "cached or not");
     }
+}
+
+#[test]
+fn a_connection_costs_little_more_than_two_kibibytes() {
+    assert!(size_of::<Decoder>() <= 2_200, "{}", size_of::<Decoder>());
 }

@@ -6,7 +6,6 @@
 mod addressee;
 mod cluster;
 mod golden;
-mod hostile;
 mod outbox;
 mod outbox_model;
 mod outbox_properties;

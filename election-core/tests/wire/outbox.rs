@@ -171,17 +171,6 @@ fn a_peer_that_is_heard_gets_everything_again_in_full() {
 }
 
 #[test]
-fn a_greeting_that_is_void_meanwhile_is_not_sent_again() {
-    let mut outbox = outbox();
-    outbox.opened(at(0));
-    push(&mut outbox, [offer(42, 1), beat(Role::Candidate, 42, 2)]);
-    flush(&mut outbox);
-    push(&mut outbox, [replica(3)]);
-    outbox.heard(Connection(1), Dialect::Extended, at(0));
-    assert_eq!(flush(&mut outbox), [replica(3)]);
-}
-
-#[test]
 fn a_greeting_that_has_begun_is_finished_and_then_sent_in_full() {
     let mut outbox = outbox();
     outbox.opened(at(0));
@@ -191,20 +180,6 @@ fn a_greeting_that_has_begun_is_finished_and_then_sent_in_full() {
     push(&mut outbox, [accept(43, 2)]);
     let all = [head, take(&mut outbox, usize::MAX)].concat();
     assert_eq!(hear(&all), (vec![replica(1), accept(43, 2)], Ok(())));
-    assert!(outbox.is_empty());
-}
-
-#[test]
-fn an_old_peer_gets_its_own_frames_and_nothing_twice() {
-    let mut outbox = open(Dialect::Legacy);
-    push(&mut outbox, [offer(43, 1), beat(Role::Candidate, 43, 2)]);
-    outbox.heard(Connection(1), Dialect::Legacy, at(0));
-    let bytes = take(&mut outbox, usize::MAX);
-    let plain = |frame: &str| frame.replace(' ', "\r\n");
-    let offer = "*4 $5 offer $2 43 $12 primary-east $1 7 ";
-    let beat = "*5 $2 hb $2 43 $12 primary-east $9 candidate $7 1234567 ";
-    assert_eq!(String::from_utf8(bytes).unwrap(), plain(offer) + &plain(beat));
-    outbox.heard(Connection(1), Dialect::Legacy, at(0));
     assert!(outbox.is_empty());
 }
 
@@ -220,15 +195,6 @@ fn what_has_not_begun_follows_the_dialect() {
     assert_eq!(hear(&bytes), (vec![replica(1)], Ok(())), "the vote is a greeting");
     outbox.heard(Connection(2), Dialect::Extended, at(0));
     assert_eq!(flush(&mut outbox), [accept(43, 2)]);
-}
-
-#[test]
-fn a_stranger_changes_nothing() {
-    let mut outbox = open(Dialect::Extended);
-    push(&mut outbox, [replica(1)]);
-    outbox.heard(Connection(2), Dialect::Legacy, at(0));
-    outbox.ended(Connection(2), at(0));
-    assert_eq!(flush(&mut outbox), [replica(1)]);
 }
 
 #[test]
@@ -356,4 +322,18 @@ fn what_waits_for_nothing_cuts_no_connection() {
     assert_eq!(outbox.cut_at(), Some(at(5_000)));
     outbox.ended(Connection(1), at(1));
     assert_eq!((outbox.bytes(), outbox.cut_at()), (&b""[..], None), "who speaks next may be old");
+}
+
+#[test]
+fn an_old_peer_gets_its_own_frames_and_nothing_twice() {
+    let mut outbox = open(Dialect::Legacy);
+    push(&mut outbox, [offer(43, 1), beat(Role::Candidate, 43, 2)]);
+    outbox.heard(Connection(1), Dialect::Legacy, at(0));
+    let bytes = take(&mut outbox, usize::MAX);
+    let plain = |frame: &str| frame.replace(' ', "\r\n");
+    let offer = "*4 $5 offer $2 43 $12 primary-east $1 7 ";
+    let beat = "*5 $2 hb $2 43 $12 primary-east $9 candidate $7 1234567 ";
+    assert_eq!(String::from_utf8(bytes).unwrap(), plain(offer) + &plain(beat));
+    outbox.heard(Connection(1), Dialect::Legacy, at(0));
+    assert!(outbox.is_empty());
 }

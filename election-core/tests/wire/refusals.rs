@@ -257,23 +257,10 @@ fn a_connection_speaks_for_one_member() {
 /// reported.
 #[test]
 fn a_nominee_from_another_list_is_nobody() {
-    let (heard, end) = hear(&array(&[
-        "hb",
-        "7",
-        "replica-1",
-        "replica",
-        "99",
-        "5",
-        "0123456789abcdeffedcba9876543210",
-        "",
-        "",
-        "0",
-        "3",
-        "replica-3",
-        "1",
-        "0",
-        "0",
-    ]));
+    let life = "0123456789abcdeffedcba9876543210";
+    let seed = ["hb", "7", "replica-1", "replica", "99"];
+    let extension = ["5", life, "", "", "0", "3", "replica-3", "1", "0", "0"];
+    let (heard, end) = hear(&array(&[&seed[..], &extension].concat()));
     assert_eq!(end, Ok(()));
     let [Message::Heartbeat(heartbeat)] = &heard[..] else { panic!("{heard:?}") };
     assert_eq!(heartbeat.extension.unwrap().nominee, None);

@@ -23,13 +23,15 @@ fn usual() -> Heartbeat {
 /// Heartbeats that differ from the first in one respect each.
 fn heartbeats() -> Vec<Heartbeat> {
     type Differ = fn(&mut Heartbeat, &mut Extension);
-    let differ: [Differ; 22] = [
+    let differ: [Differ; 25] = [
         |_, _| {},
         |said, _| said.epoch = Epoch::new(43),
         |said, _| said.role = Role::Replica,
         |said, _| said.position.offset += 1,
         |said, _| said.position.offset = 999_999_999,
         |said, _| said.position.offset = 1_000_000_000,
+        |said, _| said.position.offset = 1_000_000_000_000_000_000,
+        |said, _| said.position.offset = 9_999_999_999_999_999_999,
         |said, _| said.position.history += 1,
         |_, more| more.stamp.at = Timestamp::from_nanos(98_765_432_109_877),
         |_, more| more.stamp.at = Timestamp::from_nanos(198_765_432_109_876),
@@ -41,6 +43,10 @@ fn heartbeats() -> Vec<Heartbeat> {
         |_, more| more.attestation = Attestation::Token(Epoch::new(6)),
         |_, more| more.attestation = Attestation::Token(Epoch::new(7)),
         |_, more| more.attestation = Attestation::None,
+        |_, more| {
+            more.attestation = Attestation::None;
+            more.stamp.incarnation = stamp(LIFE + 1, 0).incarnation;
+        },
         |_, more| more.availability = Availability::Busy,
         |_, more| more.nominee = None,
         |_, more| more.fingerprint = Fingerprint::new(1),

@@ -8,8 +8,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Tests that take a minute. The simulator plays the like of them, faster.
-const TOO_SLOW: &str = "storms::";
 /// How far the explorer goes in each of its small worlds.
 const STATES: &str = "15000";
 /// What performs a check. Several checks of one test program or of the scenarios go together.
@@ -102,8 +100,7 @@ impl Built {
         for (of, program) in &self.tests {
             let output = Command::new(program).args(["--list", "--format=terse"]).output()?;
             for line in String::from_utf8_lossy(&output.stdout).lines() {
-                let name = line.strip_suffix(": test");
-                if let Some(name) = name.filter(|name| !name.starts_with(TOO_SLOW)) {
+                if let Some(name) = line.strip_suffix(": test") {
                     let (program, of, name) = (program.clone(), of.clone(), name.to_owned());
                     checks.push(Check::Test { program, of, name });
                 }

@@ -1,13 +1,51 @@
 //! What a machine may ask and report, whoever leads.
 
-use super::history::{Check, Moment, Verdict};
+use super::history::{Check, Moment, Verdict, me};
 use core::time::Duration;
 use election_core::{
-    Change, Epoch, Input, Loss, Protocol, Tenure, Timestamp,
-    lease::{Answer, Query, Ticket},
+    Change, Epoch, Input, Protocol, Tenure, Timestamp,
+    lease::{Answer, Query},
 };
-use proptest::{prop_assert, prop_assert_eq, prop_assert_ne};
+use proptest::{prop_assert, prop_assert_eq};
 use std::collections::BTreeSet;
+
+/// Checks nothing except that no input panics.
+pub(crate) struct Survives;
+
+impl Check for Survives {
+    fn see(&mut self, _: &Moment<'_>) -> Verdict {
+        Ok(())
+    }
+}
+
+/// Leadership comes only from an answer to the question in flight, if its kind can give leadership.
+pub(crate) struct OnlyCurrentAnswersElect;
+
+impl Check for OnlyCurrentAnswersElect {
+    fn see(&mut self, moment: &Moment<'_>) -> Verdict {
+        let Some(tenure) = moment.elected() else { return Ok(()) };
+        let own = |row: &election_core::lease::Row| {
+            row.epoch == tenure.term.epoch
+                && row.live_holder().is_some_and(|holder| holder.candidate == me())
+        };
+        let fits = match moment.learnt() {
+            Some((asked, Answer::Won { epoch, .. })) => {
+                *epoch == tenure.term.epoch
+                    && matches!(asked.query, Query::Attempt { .. } | Query::TakeOver { .. })
+            }
+            Some((asked, Answer::Seen(row))) => {
+                own(row)
+                    && matches!(
+                        asked.query,
+                        Query::Attempt { .. } | Query::TakeOver { .. } | Query::Observe
+                    )
+            }
+            _ => false,
+        };
+        prop_assert!(fits, "{} from {:?}", tenure.term, moment.input);
+        Ok(())
+    }
+}
 
 /// A late renewal must never undo a later one, so each carries a higher number.
 #[derive(Default)]
@@ -26,21 +64,6 @@ impl Check for OrdinalsGrow {
             prop_assert!(last < *ordinal || last == u64::MAX, "{ordinal} after {last}");
         }
         self.last = Some((*epoch, *ordinal));
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct TicketsGrow {
-    last: Option<Ticket>,
-}
-
-impl Check for TicketsGrow {
-    fn see(&mut self, moment: &Moment<'_>) -> Verdict {
-        if let Some((ticket, _)) = moment.asks() {
-            prop_assert!(self.last < Some(ticket), "{ticket:?} after {:?}", self.last);
-            self.last = Some(ticket);
-        }
         Ok(())
     }
 }
@@ -111,28 +134,6 @@ impl Check for NeverRevives {
     }
 }
 
-/// Whoever began the drain, the work ends before anybody else can lead.
-#[derive(Default)]
-pub(crate) struct StopsInTime {
-    last: Option<Tenure>,
-}
-
-impl Check for StopsInTime {
-    fn see(&mut self, moment: &Moment<'_>) -> Verdict {
-        if let Some((term, reason, stop_by)) = moment.lost() {
-            let Some(last) = &self.last else {
-                prop_assert!(false, "lost {term}, which was not led");
-                return Ok(());
-            };
-            prop_assert!(stop_by <= last.stop_by, "{stop_by:?} is after {:?}", last.stop_by);
-            prop_assert!(stop_by <= moment.now + moment.config().grace(), "{stop_by:?}");
-            prop_assert!(reason != Loss::Replaced || stop_by <= moment.now, "grace for the gone");
-        }
-        self.last = moment.lease.tenure(moment.now);
-        Ok(())
-    }
-}
-
 /// A question stays open until it is answered or its deadline passes. Only a question that no
 /// leadership depends on gives way to a renewal or a release.
 #[derive(Default)]
@@ -171,23 +172,6 @@ impl Check for OneQuestion {
     }
 }
 
-/// A machine that is woken again and again at one instant comes to rest.
-pub(crate) struct ComesToRest;
-
-impl Check for ComesToRest {
-    fn see(&mut self, moment: &Moment<'_>) -> Verdict {
-        let mut lease = moment.lease.clone();
-        let mut wake_at = moment.step.wake_at;
-        let mut steps = 0;
-        while wake_at.is_some_and(|at| at <= moment.now) {
-            steps += 1;
-            prop_assert_ne!(steps, 6, "spins at {:?}", moment.now);
-            wake_at = lease.step(moment.now, Input::Tick).wake_at;
-        }
-        Ok(())
-    }
-}
-
 /// A process that has left does nothing more, unless a win comes in that it has to give back.
 #[derive(Default)]
 pub(crate) struct FinishesForGood {
@@ -215,70 +199,26 @@ impl Check for FinishesForGood {
 /// The situations that the histories have reached, by name.
 #[derive(Default)]
 pub(crate) struct Corners {
-    pub(crate) met: BTreeSet<&'static str>,
+    pub(crate) met: BTreeSet<String>,
 }
 
-pub(crate) const CORNERS: [&str; 21] = [
-    "elected by an attempt",
-    "elected by a take-over",
-    "elected by a reading",
-    "expired",
-    "replaced",
-    "resigned",
-    "resign_requested",
-    "unhealthy",
-    "withdrawn",
-    "followed",
-    "vacant",
-    "observe",
-    "attempt",
-    "take-over",
-    "renew",
-    "resign",
-    "register",
-    "unregister",
-    "a late win",
-    "a question overtaken",
-    "finished",
-];
+pub(crate) const CORNERS: &str = "Elected Lost Followed Vacant Observe Attempt TakeOver Renew \
+    Resign Register Unregister by-Attempt by-TakeOver by-Observe expired replaced resigned \
+    resign_requested unhealthy withdrawn late-win overtaken finished";
 
 impl Check for &mut Corners {
     fn see(&mut self, moment: &Moment<'_>) -> Verdict {
-        let query = |query: &Query| match query {
-            Query::Observe => "observe",
-            Query::Attempt { .. } => "attempt",
-            Query::TakeOver { .. } => "take-over",
-            Query::Renew { .. } => "renew",
-            Query::Resign { .. } => "resign",
-            Query::Register { .. } => "register",
-            Query::Unregister => "unregister",
-            Query::Others => "others",
-        };
-        self.met.extend(moment.asks().map(|(_, asked)| query(asked)));
-        self.met.extend(moment.superseded.map(|_| "a question overtaken"));
-        self.met.extend(moment.lease.is_finished().then_some("finished"));
+        let name = |shown: String| shown.split([' ', '(']).next().unwrap_or_default().to_owned();
         let late = moment.heard.as_ref().filter(|heard| !heard.current);
         let late_win = late.is_some_and(|late| matches!(late.result, Ok(Answer::Won { .. })));
-        self.met.extend(late_win.then_some("a late win"));
-        match (&moment.step.change, moment.learnt()) {
-            (Some(Change::Elected(_)), Some((asked, _))) => {
-                self.met.insert(match asked.query {
-                    Query::Attempt { .. } => "elected by an attempt",
-                    Query::TakeOver { .. } => "elected by a take-over",
-                    _ => "elected by a reading",
-                });
-            }
-            (Some(Change::Lost { reason, .. }), _) => {
-                self.met.insert(reason.as_str());
-            }
-            (Some(Change::Followed { .. }), _) => {
-                self.met.insert("followed");
-            }
-            (Some(Change::Vacant), _) => {
-                self.met.insert("vacant");
-            }
-            _ => {}
-        }
+        let by = moment.elected().and(moment.learnt());
+        self.met.extend(moment.step.change.as_ref().map(|change| name(format!("{change:?}"))));
+        self.met.extend(moment.asks().map(|(_, asked)| name(format!("{asked:?}"))));
+        self.met.extend(by.map(|(asked, _)| format!("by-{}", name(format!("{:?}", asked.query)))));
+        self.met.extend(moment.lost().map(|(_, reason, _)| reason.as_str().into()));
+        self.met.extend(late_win.then(|| "late-win".into()));
+        self.met.extend(moment.superseded.map(|_| "overtaken".into()));
+        self.met.extend(moment.lease.is_finished().then(|| "finished".into()));
         Ok(())
     }
 }

@@ -49,7 +49,6 @@ pub(crate) struct Heard<'a> {
 pub(crate) struct Asked {
     pub(crate) ticket: Ticket,
     pub(crate) query: Query,
-    pub(crate) at: Timestamp,
     pub(crate) deadline: Timestamp,
 }
 
@@ -61,10 +60,6 @@ impl Moment<'_> {
     pub(crate) fn asks(&self) -> Option<(Ticket, &Query)> {
         let Action::Query { ticket, query, .. } = self.step.action.as_ref()?;
         Some((*ticket, query))
-    }
-
-    pub(crate) fn campaigns(&self) -> bool {
-        matches!(self.asks(), Some((_, Query::Attempt { .. } | Query::TakeOver { .. })))
     }
 
     pub(crate) fn elected(&self) -> Option<&Tenure> {
@@ -377,7 +372,7 @@ impl<C: Check> Life<C> {
         self.check.see(&moment)?;
         self.open = open;
         if let Some(Action::Query { ticket, query, deadline }) = step.action {
-            self.asked.push(Asked { ticket, query, at: self.now, deadline });
+            self.asked.push(Asked { ticket, query, deadline });
         }
         Ok(())
     }

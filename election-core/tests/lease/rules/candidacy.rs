@@ -63,8 +63,7 @@ fn who_holds_the_row_renews_it_under_the_next_ordinal() {
     let mut who = candidacy();
     let me = who.registration().candidate.clone();
     for requested in [false, true] {
-        let mut round = who.elect();
-        assert_eq!(round.advance(Answer::Listed), None);
+        let mut round = elects(&mut who);
         assert_eq!(round.advance(Answer::Seen(held(7, &me, 9_000, 4))), None);
         assert_eq!(
             round.query(),
@@ -86,8 +85,7 @@ fn who_holds_the_row_renews_it_under_the_next_ordinal() {
 #[test]
 fn another_holder_is_told_at_once() {
     let mut who = candidacy();
-    let mut round = who.elect();
-    assert_eq!(round.advance(Answer::Listed), None);
+    let mut round = elects(&mut who);
     let row = held(7, &candidate("b", 2), 9_000, 4);
     assert_eq!(round.advance(Answer::Seen(row.clone())), Some(row));
 }
@@ -98,8 +96,7 @@ fn races_end_after_three() {
     let me = who.registration().candidate.clone();
     // Renewed too late each time, or vacant and taken by somebody each time.
     for (row, left) in [(held(7, &me, 9_000, 4), ms(0)), (vacant(7), vacant(7).remaining)] {
-        let mut round = who.elect();
-        assert_eq!(round.advance(Answer::Listed), None);
+        let mut round = elects(&mut who);
         let mut races = 0;
         let told = loop {
             if let Some(told) = round.advance(Answer::Seen(row.clone())) {
@@ -116,8 +113,7 @@ fn races_end_after_three() {
 fn a_renewal_that_comes_too_late_is_a_race() {
     let mut who = candidacy();
     let me = who.registration().candidate.clone();
-    let mut round = who.elect();
-    assert_eq!(round.advance(Answer::Listed), None);
+    let mut round = elects(&mut who);
     for _ in 0..2 {
         assert_eq!(round.advance(Answer::Seen(held(7, &me, 9_000, 4))), None);
         assert_eq!(round.advance(Answer::Gone), None);
@@ -134,8 +130,7 @@ fn a_renewal_that_comes_too_late_is_a_race() {
 #[test]
 fn another_that_holds_the_row_after_all_races_is_told_as_it_is() {
     let mut who = candidacy();
-    let mut round = who.elect();
-    assert_eq!(round.advance(Answer::Listed), None);
+    let mut round = elects(&mut who);
     for _ in 0..3 {
         assert_eq!(round.advance(Answer::Seen(vacant(7))), None);
     }

@@ -44,17 +44,6 @@ fn keeping_a_lease_allows_for_steps_without_longer_trust() {
     assert_eq!((tenure.until, tenure.stop_by), (at(17_500), at(20_000)));
 }
 
-#[test]
-fn a_term_read_back_is_trusted_from_when_it_was_asked_for() {
-    let mut hand = Hand::new(an_hour().build().unwrap());
-    hand.now = 2_000;
-    hand.fail(Failure::Ambiguous);
-    assert_eq!(hand.run_until_asked(4_000), &Query::Observe);
-    let row = Row { remaining: granted(), ..held(7, &hand.me(), 0, 0) };
-    let Some(Change::Elected(tenure)) = hand.answer(Answer::Seen(row)) else { panic!("not led") };
-    assert_eq!(tenure.stop_by, at(1_000 + 15_000 - 1_000));
-}
-
 /// The row was first seen with the last renewal a while after that.
 #[test]
 fn a_silent_holder_is_judged_by_the_challengers_clock() {
@@ -104,14 +93,6 @@ fn a_follower_looks_when_the_holder_has_just_renewed() {
     hand.answer(Answer::Seen(row));
     hand.run_until_asked(before + 7_000);
     assert!((5_000..=6_000).contains(&(hand.now - before)));
-}
-
-#[test]
-fn a_resigned_row_is_taken_at_once() {
-    let mut hand = Hand::new(an_hour().build().unwrap());
-    hand.answer(renewed_ago(4, 0));
-    hand.event(Event::Resigned(epoch(7)));
-    assert!(matches!(hand.query(), Query::Attempt { .. }));
 }
 
 /// Nobody leads by it any more.

@@ -103,8 +103,7 @@ fn a_candidacy_remembers_what_it_has_seen() {
     let mut who = candidacy().min_epoch(epoch(50)).unwrap();
     assert_attempts_above(&attempt(&mut who, vacant(3)), 49);
     assert_attempts_above(&attempt(&mut who, vacant(90)), 90);
-    let mut round = who.elect();
-    assert_eq!(round.advance(Answer::Listed), None);
+    let mut round = elects(&mut who);
     let led = round.advance(won(120)).expect("the row it holds now");
     assert_eq!(led.epoch, epoch(120));
     assert_attempts_above(&attempt(&mut who, vacant(3)), 120);
@@ -119,8 +118,7 @@ fn candidacy() -> Candidacy {
 
 /// The attempt that follows after the row was found vacant.
 fn attempt(who: &mut Candidacy, row: Row) -> Query {
-    let mut round = who.elect();
-    assert_eq!(round.advance(Answer::Listed), None);
+    let mut round = elects(who);
     assert_eq!(round.advance(Answer::Seen(row)), None);
     round.query().clone()
 }

@@ -54,30 +54,21 @@ fn who_finds_an_unknown_history_attempts_to_record_it() {
 
 #[test]
 fn a_vacant_row_is_taken_only_after_a_whole_lease() {
-    for (row, lease) in [
-        (vacant(7), 15_000),
-        (held(7, &b(), 0, 3), 15_000),
-        (Row { ttl: ms(20_000), ..held(7, &b(), 0, 3) }, 20_000),
-        (Row { ttl: ms(2_000), ..held(7, &b(), 0, 3) }, 15_000),
+    // The statement would refuse an attempt that asks for more than has passed.
+    for (row, least, lease) in [
+        (vacant(7), 0, 15_000),
+        (vacant(7), 30_000, 30_000),
+        (held(7, &b(), 0, 3), 0, 15_000),
+        (Row { ttl: ms(20_000), ..held(7, &b(), 0, 3) }, 0, 20_000),
+        (Row { ttl: ms(2_000), ..held(7, &b(), 0, 3) }, 0, 15_000),
     ] {
-        let mut hand = Hand::new(alone().build().unwrap());
+        let mut hand = Hand::new(alone().at_least_for(ms(least)).build().unwrap());
         let since = hand.now;
         hand.answer(on(promoted(0), row.clone()));
         let query = waits(&mut hand, &Row { server: promoted(0), ..row }, since);
         assert!(matches!(query, Query::Attempt { .. }), "{query:?}");
         assert!((lease..=lease + 1).contains(&(hand.now - since)), "{}", hand.now - since);
     }
-}
-
-/// The statement would refuse an attempt that asks for more than has passed.
-#[test]
-fn a_least_length_is_outlasted_too() {
-    let mut hand = Hand::new(alone().at_least_for(ms(30_000)).build().unwrap());
-    let since = hand.now;
-    hand.answer(on(promoted(0), vacant(7)));
-    let query = waits(&mut hand, &Row { server: promoted(0), ..vacant(7) }, since);
-    assert!(matches!(query, Query::Attempt { .. }), "{query:?}");
-    assert!((30_000..=30_001).contains(&(hand.now - since)), "{}", hand.now - since);
 }
 
 #[test]
@@ -99,14 +90,7 @@ fn silence_after_a_failover_is_at_least_ones_own_lease() {
     let row = Row { ttl: ms(2_000), server: promoted(0), ..held(7, &b(), 3_600_000, 3) };
     hand.answer(Answer::Seen(row.clone()));
     // The clock has gone back: the row says that little time is left, for ever.
-    loop {
-        match hand.run_until_asked(since + 60_000).clone() {
-            Query::Observe => hand.answer(Answer::Seen(row.clone())),
-            Query::TakeOver { .. } => break,
-            Query::Attempt { .. } => hand.answer(Answer::Seen(row.clone())),
-            other => panic!("{other:?}"),
-        };
-    }
+    hand.run_until_take_over(since + 60_000, &row);
     assert!(hand.now - since > 15_000, "{}", hand.now - since);
 }
 
@@ -124,15 +108,10 @@ fn silence_starts_anew_in_another_history() {
         hand.run_until_asked(first + 7_000);
         let second = hand.now;
         hand.answer(on(other, row()));
-        let taken = loop {
-            match hand.run_until_asked(first + 60_000).clone() {
-                Query::Observe => hand.answer(on(other, row())),
-                Query::TakeOver { server, holder, .. } => break (server, holder),
-                query => panic!("{query:?}"),
-            };
-        };
-        assert!(taken.0.is_same(&other));
-        assert_eq!(taken.1, Some(b()));
+        let query = hand.run_until_take_over(first + 60_000, &Row { server: other, ..row() });
+        let Query::TakeOver { server, holder, .. } = query else { panic!("{query:?}") };
+        assert!(server.is_same(&other));
+        assert_eq!(holder, Some(b()));
         assert_eq!(hand.now - second, 15_000 + 150 + 1);
     }
 }
@@ -169,8 +148,7 @@ mod call_by_call {
         let mut who = candidacy();
         let me = who.registration().candidate.clone();
         for remaining in [9_000, 0] {
-            let mut round = who.elect();
-            assert_eq!(round.advance(Answer::Listed), None);
+            let mut round = elects(&mut who);
             let row = Row { server: promoted(14_999), ..held(7, &me, remaining, 4) };
             let told = round.advance(Answer::Seen(row.clone())).expect("no question helps");
             assert_eq!(told.live_holder(), None);
@@ -178,8 +156,7 @@ mod call_by_call {
         }
         let proved = Row { server: promoted(15_000), ..held(7, &me, 9_000, 4) };
         assert!(who.leads(&proved));
-        let mut round = who.elect();
-        assert_eq!(round.advance(Answer::Listed), None);
+        let mut round = elects(&mut who);
         assert_eq!(round.advance(Answer::Seen(proved)), None);
         assert!(matches!(round.query(), Query::Renew { leads: false, .. }), "{:?}", round.query());
     }
@@ -187,8 +164,7 @@ mod call_by_call {
     #[test]
     fn another_holder_is_told_as_it_stands() {
         let mut who = candidacy();
-        let mut round = who.elect();
-        assert_eq!(round.advance(Answer::Listed), None);
+        let mut round = elects(&mut who);
         let row = Row { server: promoted(1), ..held(7, &b(), 9_000, 4) };
         assert_eq!(round.advance(Answer::Seen(row.clone())), Some(row));
     }

@@ -34,7 +34,7 @@ fn belief_ends_first_then_work_stops_then_the_term_is_released() {
 fn a_stop_that_is_reported_before_the_loss_is_not_remembered() {
     let mut hand = Hand::leading();
     hand.input(Input::Stopped(epoch(7)));
-    assert_eq!(hand.leads(), Some(7));
+    assert_eq!((hand.leads(), hand.lease.draining()), (Some(7), None));
     hand.input(Input::Resign);
     assert_eq!(hand.lease.draining(), Some(epoch(7)));
 }
@@ -65,9 +65,7 @@ fn the_hard_stop_is_never_later_than_the_trust_deadline() {
 fn who_resigned_stays_out_and_polls_by_reading() {
     // A term that is gone holds as little as one that was released.
     for confirmed in [Answer::Released, Answer::Gone] {
-        let mut hand = Hand::leading();
-        hand.input(Input::Resign);
-        hand.input(Input::Stopped(epoch(7)));
+        let mut hand = Hand::resigned();
         hand.now = 2_000;
         hand.answer(confirmed);
         // The others get time to take the row.
@@ -132,37 +130,9 @@ fn one_failure_to_ask_for_others_does_not_cost_the_interval() {
     assert_eq!(hand.asked_for_others, 1);
     hand.others = Some(false);
     // The next try comes one attempt (2.5 s) later.
-    while matches!(hand.run_until_asked(4_800), Query::Observe) {
-        hand.answer(Answer::Seen(vacant(7)));
-    }
+    hand.look_on(4_800, &vacant(7));
     assert!(matches!(hand.query(), Query::Attempt { .. }));
     assert_eq!(hand.asked_for_others, 2);
-}
-
-#[test]
-fn who_cannot_ask_for_others_stays_out_for_them() {
-    let mut hand = Hand::leading();
-    hand.others = None;
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
-    hand.now = 2_000;
-    hand.answer(Answer::Released);
-    while matches!(hand.run_until_asked(60_000), Query::Observe) {
-        hand.answer(Answer::Seen(vacant(7)));
-    }
-    assert!(hand.now >= 7_000, "back at {} ms", hand.now);
-    assert!(hand.asked_for_others <= 3, "asked {} times", hand.asked_for_others);
-}
-
-#[test]
-fn who_leaves_asks_for_nobody() {
-    let mut hand = Hand::leading();
-    hand.others = Some(false);
-    hand.input(Input::Resign);
-    hand.input(Input::Withdraw);
-    hand.input(Input::Stopped(epoch(7)));
-    hand.answer(Answer::Released);
-    assert_eq!(hand.query(), &Query::Unregister);
 }
 
 #[test]
@@ -186,9 +156,7 @@ fn every_follower_has_its_turn_before_the_resigner_comes_back() {
 
 #[test]
 fn who_resigned_stays_out_only_until_another_leads() {
-    let mut hand = Hand::leading();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
+    let mut hand = Hand::resigned();
     hand.answer(Answer::Released);
     hand.run_until_asked(1_150);
     hand.answer(Answer::Seen(held(8, &candidate("b", 2), 900, 0)));
@@ -210,9 +178,7 @@ fn a_term_seen_while_work_was_to_stop_ends_no_staying_out() {
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(8) });
     hand.answer(Answer::Released);
     let confirmed = hand.now;
-    while *hand.run_until_asked(60_000) == Query::Observe {
-        hand.answer(Answer::Seen(vacant(9)));
-    }
+    hand.look_on(60_000, &vacant(9));
     assert!(hand.now >= confirmed + 5_000, "back after {} ms", hand.now - confirmed);
 }
 
@@ -230,9 +196,7 @@ fn another_leader_ends_staying_out_before_a_vacancy() {
 fn who_resigned_stands_again_where_another_has_led_unseen() {
     let successors = [vacant(8), held(8, &candidate("b", 2), 0, 0)];
     for row in successors {
-        let mut hand = Hand::leading();
-        hand.input(Input::Resign);
-        hand.input(Input::Stopped(epoch(7)));
+        let mut hand = Hand::resigned();
         hand.now = 2_000;
         hand.answer(Answer::Released);
         hand.event(Event::Wake);
@@ -244,10 +208,8 @@ fn who_resigned_stands_again_where_another_has_led_unseen() {
 
 #[test]
 fn a_term_of_ones_own_is_no_successor() {
-    let mut hand = Hand::leading();
+    let mut hand = Hand::resigned();
     let me = hand.me();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
     hand.now = 2_000;
     hand.answer(Answer::Released);
     // An attempt from before the leadership was executed only now, and its lease has run out.
@@ -274,10 +236,8 @@ fn the_look_that_confirms_the_vacancy_shows_no_successor() {
 
 #[test]
 fn staying_out_begins_with_the_confirmed_end_of_the_term() {
-    let mut hand = Hand::leading();
+    let mut hand = Hand::resigned();
     let me = hand.me();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
     while hand.lease.unreleased().is_some() {
         hand.fail(Failure::Ambiguous);
         hand.run_until_asked(21_000);
@@ -301,24 +261,6 @@ fn a_resignation_covers_a_win_that_nobody_knows_of_yet() {
     hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
     assert_eq!(hand.leads(), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
-}
-
-#[test]
-fn resigning_again_does_not_shorten_staying_out() {
-    let mut hand = Hand::leading();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
-    // Whether a release came through is unknown.
-    while hand.lease.unreleased().is_some() {
-        hand.fail(Failure::Ambiguous);
-        hand.run_until_asked(60_000);
-    }
-    hand.fail(Failure::Transient);
-    hand.input(Input::Resign);
-    for _ in 0..10 {
-        assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
-        hand.fail(Failure::Transient);
-    }
 }
 
 #[test]
@@ -348,26 +290,6 @@ fn an_unhealthy_leader_steps_down_and_campaigns_again_once_well() {
 }
 
 #[test]
-fn a_resignation_that_fails_for_good_does_not_spin() {
-    let mut hand = Hand::leading();
-    let me = hand.me();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
-    let mut asked = 0;
-    while hand.now < 61_000 {
-        match hand.query() {
-            Query::Observe => hand.answer(Answer::Seen(held(7, &me, 15_000, 0))),
-            _ => hand.fail(Failure::Fatal),
-        };
-        asked += 1;
-        if hand.asked.is_none() {
-            hand.run_until_asked(1_000_000);
-        }
-    }
-    assert!(asked < 70, "{asked} questions in a minute");
-}
-
-#[test]
 fn a_request_to_resign_concerns_one_term() {
     let mut hand = Hand::leading();
     hand.event(Event::Wake);
@@ -392,24 +314,6 @@ fn leaving_releases_unlists_and_finishes() {
     hand.answer(Answer::Listed);
     assert!(hand.lease.is_finished());
     assert_eq!(hand.wake_at, None);
-}
-
-#[test]
-fn leaving_finishes_even_if_the_database_is_gone() {
-    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
-    hand.input(Input::Withdraw); // with an attempt in flight
-    while hand.now < 16_000 {
-        if hand.lease.is_finished() {
-            return;
-        }
-        if hand.asked.is_some() {
-            hand.fail(Failure::Ambiguous);
-        } else {
-            let wake = hand.next_wake();
-            hand.run_to(wake);
-        }
-    }
-    panic!("still not finished: {:?}", hand.lease);
 }
 
 #[test]

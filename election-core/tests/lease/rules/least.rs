@@ -14,7 +14,12 @@ fn leading() -> Hand {
     let mut hand = Hand::new(a_minute().build().unwrap());
     assert!(matches!(hand.query(), Query::Attempt { ttl, .. } if *ttl == ms(60_000)));
     let won = Answer::Won { epoch: epoch(7), remaining: ms(60_000) };
-    assert!(matches!(hand.answer(won), Some(Change::Elected(_))));
+    let Some(Change::Elected(tenure)) = hand.answer(won) else { panic!("not elected") };
+    assert_eq!(
+        (tenure.until, tenure.stop_by),
+        (at(12_500), at(15_000)),
+        "trust is that of the ttl"
+    );
     hand
 }
 
@@ -49,22 +54,10 @@ fn cut(hand: &mut Hand, ordinal: u64, rest: u64) {
 fn a_lease_that_is_taken_over_lasts_as_long() {
     let other = candidate("b", 2);
     let mut hand = Hand::new(a_minute().build().unwrap());
-    let row = || Row { remaining: Duration::from_secs(7_200), ..held(5, &other, 0, 4) };
-    hand.answer(Answer::Seen(row()));
-    let asked = loop {
-        match hand.run_until_asked(200_000).clone() {
-            Query::TakeOver { ttl, .. } => break ttl,
-            _ => hand.answer(Answer::Seen(row())),
-        };
-    };
-    assert_eq!(asked, ms(60_000));
-}
-
-#[test]
-fn trust_is_that_of_the_ttl() {
-    let hand = leading();
-    let tenure = hand.lease.tenure(hand.time()).unwrap();
-    assert_eq!((tenure.until, tenure.stop_by), (at(12_500), at(15_000)));
+    let row = Row { remaining: Duration::from_secs(7_200), ..held(5, &other, 0, 4) };
+    hand.answer(Answer::Seen(row.clone()));
+    let query = hand.run_until_take_over(200_000, &row);
+    assert!(matches!(query, Query::TakeOver { ttl, .. } if ttl == ms(60_000)), "{query:?}");
 }
 
 #[test]
@@ -174,18 +167,6 @@ fn a_term_that_was_won_and_never_led_is_given_back() {
     let (ticket, _) = hand.asked.take().unwrap();
     hand.late(ticket, Answer::Won { epoch: epoch(7), remaining: ms(60_000) });
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
-}
-
-#[test]
-fn only_the_term_that_was_led_is_kept() {
-    let mut hand = leading();
-    hand.asked = None;
-    hand.now = 13_000;
-    hand.input(Input::Tick);
-    stop(&mut hand);
-    cut(&mut hand, 1, 48_120);
-    hand.late(Ticket::NONE, Answer::Won { epoch: epoch(8), remaining: ms(60_000) });
-    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(8) });
 }
 
 /// A lease that could not be cut down is tried again, and then lasts for its ttl.

@@ -18,21 +18,6 @@ fn draining() -> Hand {
     hand
 }
 
-/// A follower on the list, whose attempt to take an expired lease is in flight.
-fn attempting() -> Hand {
-    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
-    hand.answer(Answer::Seen(held(9, &candidate("b", 2), 400, 0)));
-    assert!(matches!(hand.run_until_asked(1_500), Query::Attempt { .. }));
-    hand
-}
-
-/// Wakes it, and lets its look at the row find this.
-fn looks(hand: &mut Hand, row: Row) {
-    hand.event(Event::Wake);
-    assert_eq!(hand.run_until_asked(hand.now + 200), &Query::Observe);
-    hand.answer(Answer::Seen(row));
-}
-
 /// Lets it look, at 2,200 ms at the latest, and find the row vacant. The answer about the others is
 /// still to come.
 fn asks_for_others(hand: &mut Hand) -> Ticket {
@@ -63,32 +48,20 @@ fn a_late_win_of_the_current_term_leaves_no_release() {
 
 #[test]
 fn an_answer_about_an_older_release_does_not_settle_a_newer_one() {
-    let mut hand = draining();
-    hand.input(Input::Stopped(epoch(7)));
-    assert_eq!(resigns(&hand), Some(7));
-    // While that is in flight, an attempt from before turns out to have won.
-    hand.late(Ticket::NONE, won(9));
-    hand.answer(Answer::Released);
-    assert_eq!(hand.lease.unreleased(), Some(epoch(9)));
-    assert_eq!(resigns(&hand), Some(9));
-}
-
-#[test]
-fn a_failed_release_of_an_older_term_is_no_try_of_a_newer_one() {
-    let mut hand = draining();
-    hand.input(Input::Stopped(epoch(7)));
-    hand.late(Ticket::NONE, won(9));
-    hand.fail(Failure::Transient);
-    assert_eq!(resigns(&hand), Some(9), "at once, not after a pause");
-}
-
-#[test]
-fn a_drained_term_that_is_still_in_the_row_is_released() {
-    let mut hand = draining();
-    let me = hand.me();
-    looks(&mut hand, held(7, &me, 13_000, 0));
-    hand.input(Input::Stopped(epoch(7)));
-    assert_eq!(resigns(&hand), Some(7));
+    for fails in [false, true] {
+        let mut hand = draining();
+        hand.input(Input::Stopped(epoch(7)));
+        assert_eq!(resigns(&hand), Some(7));
+        // While that is in flight, an attempt from before turns out to have won.
+        hand.late(Ticket::NONE, won(9));
+        if fails {
+            hand.fail(Failure::Transient)
+        } else {
+            hand.answer(Answer::Released)
+        };
+        assert_eq!(hand.lease.unreleased(), Some(epoch(9)), "fails: {fails}");
+        assert_eq!(resigns(&hand), Some(9), "at once, not after a pause; fails: {fails}");
+    }
 }
 
 #[test]
@@ -98,7 +71,7 @@ fn an_expired_leader_stands_once_its_term_is_released() {
     hand.run_to(12_500);
     assert_eq!(hand.leads(), None);
     // A renewal of which it never heard has reached the row.
-    looks(&mut hand, held(7, &me, 9_000, 1));
+    hand.look(held(7, &me, 9_000, 1));
     hand.input(Input::Stopped(epoch(7)));
     assert_eq!(resigns(&hand), Some(7));
     hand.answer(Answer::Released);
@@ -108,7 +81,7 @@ fn an_expired_leader_stands_once_its_term_is_released() {
 #[test]
 fn a_drained_term_that_was_seen_to_be_replaced_is_not_released() {
     let mut hand = draining();
-    looks(&mut hand, held(9, &candidate("b", 2), 14_000, 0));
+    hand.look(held(9, &candidate("b", 2), 14_000, 0));
     hand.input(Input::Stopped(epoch(7)));
     assert_eq!(hand.lease.unreleased(), None);
     assert_eq!(resigns(&hand), None);
@@ -129,11 +102,9 @@ fn a_replaced_term_in_a_stale_row_is_not_released() {
 #[test]
 fn an_epoch_that_was_seen_while_draining_is_remembered() {
     let mut hand = draining();
-    looks(&mut hand, held(90, &candidate("b", 2), 0, 0));
+    hand.look(held(90, &candidate("b", 2), 0, 0));
     hand.input(Input::Stopped(epoch(7)));
-    while matches!(hand.run_until_asked(60_000), Query::Observe) {
-        hand.answer(Answer::Seen(vacant(3))); // the database has lost it
-    }
+    hand.look_on(60_000, &vacant(3)); // the database has lost it
     assert!(matches!(hand.query(), Query::Attempt { seen, .. } if *seen == epoch(90)));
 }
 
@@ -151,23 +122,16 @@ fn an_older_answer_does_not_undo_a_resignation() {
 }
 
 #[test]
-fn a_win_that_answers_another_question_counts_as_unknown() {
-    let mut hand = Hand::leading();
-    hand.run_until_asked(6_000);
-    assert_eq!(hand.answer(won(9)), None);
-    assert_eq!(hand.asked, None, "the renewal is repeated, but not at once");
-    assert!(hand.next_wake() > 6_000);
-    assert!(matches!(hand.run_until_asked(6_600), Query::Renew { ordinal: 2, .. }));
-    assert_eq!(hand.leads(), Some(7));
-}
-
-#[test]
 fn an_answer_to_another_question_counts_as_unknown() {
-    let mut hand = Hand::leading();
-    hand.run_until_asked(6_000);
-    assert_eq!(hand.answer(Answer::Released), None);
-    assert_eq!(hand.asked, None, "the renewal is repeated, but not at once");
-    assert!(matches!(hand.run_until_asked(6_600), Query::Renew { ordinal: 2, .. }));
+    for other in [won(9), Answer::Released] {
+        let mut hand = Hand::leading();
+        hand.run_until_asked(6_000);
+        assert_eq!(hand.answer(other.clone()), None, "{other:?}");
+        assert_eq!(hand.asked, None, "{other:?}: the renewal is repeated, but not at once");
+        assert!(hand.next_wake() > 6_000, "{other:?}");
+        assert!(matches!(hand.run_until_asked(6_600), Query::Renew { ordinal: 2, .. }));
+        assert_eq!(hand.leads(), Some(7), "{other:?}");
+    }
 }
 
 #[test]
@@ -262,9 +226,7 @@ fn a_vacant_row_does_not_settle_an_open_release() {
     hand.now += 2_400;
     let released = hand.now;
     hand.answer(Answer::Released);
-    while matches!(hand.run_until_asked(60_000), Query::Observe) {
-        hand.answer(Answer::Seen(vacant(7)));
-    }
+    hand.look_on(60_000, &vacant(7));
     assert!(hand.now >= released + 5_000, "back {} ms after the release", hand.now - released);
 }
 
@@ -273,17 +235,9 @@ fn a_list_that_can_never_be_read_is_asked_for_once() {
     let mut hand = draining();
     hand.input(Input::Stopped(epoch(7)));
     hand.answer(Answer::Released);
-    hand.run_until_asked(2_200);
-    let seen =
-        Event::Answer { ticket: hand.asked.take().unwrap().0, result: Ok(Answer::Seen(vacant(7))) };
-    let step = hand.lease.step(hand.time(), Input::Event(seen));
-    let Some(Action::Query { ticket, query: Query::Others, .. }) = step.action else {
-        panic!("{step:?}")
-    };
+    let ticket = asks_for_others(&mut hand);
     hand.event(Event::Answer { ticket, result: Err(Failure::Fatal) });
-    while matches!(hand.run_until_asked(60_000), Query::Observe) {
-        hand.answer(Answer::Seen(vacant(7)));
-    }
+    hand.look_on(60_000, &vacant(7));
     assert_eq!(hand.asked_for_others, 0, "not again");
     assert!(hand.now >= 7_000, "it stays out, as there may be others");
 }
@@ -320,16 +274,6 @@ fn to_hear_that_all_is_well_changes_nothing() {
 }
 
 #[test]
-fn a_leaving_elector_stays_listed_until_its_win_is_known() {
-    let mut hand = attempting();
-    hand.fail(Failure::Ambiguous);
-    hand.input(Input::Withdraw);
-    assert_eq!(hand.query(), &Query::Observe);
-    hand.answer(Answer::Seen(vacant(9)));
-    assert_eq!(hand.query(), &Query::Unregister);
-}
-
-#[test]
 fn a_leaving_elector_stops_asking_for_others() {
     let mut hand = draining();
     hand.others = None;
@@ -347,7 +291,9 @@ fn a_leaving_elector_stops_asking_for_others() {
 
 #[test]
 fn who_leaves_looks_again_for_a_win_that_it_does_not_know_of() {
-    let mut hand = attempting();
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(held(9, &candidate("b", 2), 400, 0)));
+    assert!(matches!(hand.run_until_asked(1_500), Query::Attempt { .. }));
     hand.input(Input::Withdraw);
     hand.fail(Failure::Ambiguous);
     let mut looks = 0;

@@ -98,29 +98,13 @@ fn a_release_is_tried_until_its_lease_has_run_out() {
 /// Who stays has time; who leaves meanwhile has none any more.
 #[test]
 fn a_release_of_who_stays_slows_down_until_it_leaves() {
-    let mut hand = Hand::leading();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
+    let mut hand = Hand::resigned();
     let tries = refused_until(&mut hand, 8_000);
     assert!((6..10).contains(&tries.len()), "{tries:?}");
     hand.input(Input::Withdraw);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
     let more = refused_until(&mut hand, 10_000);
     assert!((5..14).contains(&more.len()), "{more:?}");
-}
-
-#[test]
-fn a_database_that_is_back_gets_the_release_of_who_leaves() {
-    let mut hand = Hand::leading();
-    hand.input(Input::Withdraw);
-    hand.input(Input::Stopped(epoch(7)));
-    refused_until(&mut hand, 9_000);
-    if hand.asked.is_none() {
-        hand.run_until_asked(9_302);
-    }
-    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
-    hand.answer(Answer::Released);
-    assert_eq!(hand.query(), &Query::Unregister);
 }
 
 #[test]

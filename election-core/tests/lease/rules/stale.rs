@@ -64,9 +64,7 @@ fn an_older_own_term_is_not_released_while_work_is_to_stop() {
 #[test]
 fn a_leader_looks_no_sooner_again_for_an_older_row() {
     let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-    hand.answer(Answer::Seen(held(6, &b(), 14_000, 0)));
+    hand.look(held(6, &b(), 14_000, 0));
     for _ in 0..3 {
         assert!(matches!(hand.run_until_asked(60_000), Query::Renew { .. }), "{:?}", hand.query());
         hand.answer(renewed());
@@ -77,9 +75,7 @@ fn a_leader_looks_no_sooner_again_for_an_older_row() {
 #[test]
 fn an_epoch_that_a_leader_has_seen_is_not_forgotten() {
     let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-    hand.answer(Answer::Seen(held(9, &b(), 9_000, 0)));
+    hand.look(held(9, &b(), 9_000, 0));
     hand.input(Input::Stopped(epoch(7)));
     while *hand.query() == Query::Observe {
         hand.fail(Failure::Transient);
@@ -157,9 +153,7 @@ fn an_older_epoch_of_another_history_counts_at_once() {
 #[test]
 fn a_loser_does_not_tell_an_older_term_that_it_read_before() {
     let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    hand.run_until_asked(1_100);
-    hand.answer(Answer::Seen(held(6, &b(), 14_000, 0)));
+    hand.look(held(6, &b(), 14_000, 0));
     let before = hand.changes.len();
     hand.input(Input::Resign);
     hand.input(Input::Tick);

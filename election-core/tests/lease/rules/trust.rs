@@ -126,9 +126,7 @@ fn a_failed_look_does_not_delay_a_renewal() {
     }
     // Nor does one that succeeds.
     let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-    hand.answer(Answer::Seen(held(7, &hand.me(), 14_000, 0)));
+    hand.look(held(7, &hand.me(), 14_000, 0));
     for renewed_at in [6_000, 11_000] {
         assert!(matches!(hand.run_until_asked(renewed_at), Query::Renew { .. }));
         hand.answer(renewed());
@@ -138,9 +136,7 @@ fn a_failed_look_does_not_delay_a_renewal() {
 #[test]
 fn a_newer_own_term_in_the_row_ends_the_older_one() {
     let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-    let change = hand.answer(Answer::Seen(held(9, &hand.me(), 14_000, 0)));
+    let change = hand.look(held(9, &hand.me(), 14_000, 0));
     let Some(Change::Lost { reason: Loss::Replaced, successor: None, .. }) = change else {
         panic!("{change:?}")
     };

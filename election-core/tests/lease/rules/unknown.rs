@@ -98,10 +98,8 @@ fn a_registration_does_not_hold_a_reading_back_up() {
 
 #[test]
 fn a_term_that_was_believed_or_resigned_is_never_led_again() {
-    let mut hand = Hand::leading();
+    let mut hand = Hand::resigned();
     let me = hand.me();
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(7)));
     hand.fail(Failure::Ambiguous);
     hand.run_until_asked(1_100);
     hand.answer(Answer::Released);
@@ -125,22 +123,6 @@ fn a_superseded_win_never_gives_leadership() {
     let me = hand.me();
     assert_eq!(hand.answer(Answer::Seen(held(7, &me, 14_000, 0))), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
-}
-
-#[test]
-fn a_superseded_win_of_the_very_term_that_is_led_is_ignored() {
-    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
-    let me = hand.me();
-    let (late, _) = hand.asked.clone().unwrap();
-    hand.run_until_asked(3_600);
-    hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
-    assert_eq!(hand.leads(), Some(7));
-    hand.late(late, won(7));
-    assert_eq!(hand.leads(), Some(7));
-    hand.answer(renewed());
-    hand.run_to(5_000);
-    assert_eq!(hand.leads(), Some(7));
-    assert_eq!(hand.asked, None, "nothing is resigned");
 }
 
 #[test]

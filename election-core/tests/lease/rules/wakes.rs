@@ -21,46 +21,12 @@ fn wake_ups_coalesce_and_are_not_lost() {
     assert!((5..=11).contains(&looks), "{looks} looks in one second");
 }
 
-#[test]
-fn without_a_wake_jitter_who_is_woken_looks_at_once() {
-    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
-    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
-    hand.now = 2_000;
-    hand.event(Event::Wake);
-    assert_eq!(hand.query(), &Query::Observe);
-    hand.answer(Answer::Seen(vacant(7)));
-    assert!(matches!(hand.query(), Query::Attempt { .. }));
-    assert!(matches!(hand.answer(won(8)), Some(Change::Elected(_))));
-    assert_eq!(hand.now, 2_000);
-}
-
-#[test]
-fn a_wake_up_during_a_look_leads_to_another_look() {
-    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
-    let other = candidate("b", 2);
-    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
-    hand.event(Event::Wake);
-    hand.run_until_asked(1_100);
-    hand.event(Event::Wake); // the row was read before this
-    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
-    assert_eq!(hand.run_until_asked(1_300), &Query::Observe);
-}
-
 /// A follower of `b`'s seventh term, past its first look, without a wake jitter.
 fn following() -> Hand {
     let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
     hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
     hand.now = 2_000;
     hand
-}
-
-#[test]
-fn who_hears_that_its_leader_has_resigned_tries_at_once() {
-    let mut hand = following();
-    assert_eq!(hand.event(Event::Resigned(epoch(7))), None);
-    assert!(matches!(hand.query(), Query::Attempt { .. }));
-    assert!(matches!(hand.answer(won(8)), Some(Change::Elected(_))));
-    assert_eq!(hand.now, 2_000);
 }
 
 #[test]
@@ -136,9 +102,7 @@ fn a_woken_leader_looks_and_learns_what_a_renewal_would_tell() {
         ..held(7, &hand.me(), 14_000, 0)
     };
     let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-    assert_eq!(hand.answer(Answer::Seen(me_row(&hand, false))), None);
+    assert_eq!(hand.look(me_row(&hand, false)), None);
     assert_eq!(hand.leads(), Some(7));
 
     hand.event(Event::Wake);
@@ -147,9 +111,7 @@ fn a_woken_leader_looks_and_learns_what_a_renewal_would_tell() {
     assert_eq!(lost(hand.answer(Answer::Seen(requested))).0, Loss::ResignRequested);
 
     let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    hand.run_until_asked(1_100);
-    let change = hand.answer(Answer::Seen(held(8, &candidate("b", 2), 14_000, 0)));
+    let change = hand.look(held(8, &candidate("b", 2), 14_000, 0));
     let Some(Change::Lost { reason: Loss::Replaced, successor: Some(term), .. }) = change else {
         panic!("{change:?}")
     };

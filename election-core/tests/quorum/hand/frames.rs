@@ -15,6 +15,8 @@ pub(crate) struct Beat {
     pub(crate) hears: bool,
     pub(crate) token: u64,
     pub(crate) holds: Held,
+    /// The fingerprint of its list of members, if it has another list.
+    pub(crate) list: Option<u64>,
 }
 
 /// The heartbeat of a replica without a primary.
@@ -30,6 +32,7 @@ pub(crate) fn replica(epoch: u64) -> Beat {
         hears: true,
         token: 0,
         holds: Held::default(),
+        list: None,
     }
 }
 
@@ -44,6 +47,12 @@ pub(crate) fn candidate(epoch: u64) -> Beat {
 /// The heartbeat of a replica that echoes a frame of this node.
 pub(crate) fn echo(epoch: u64, stamp: u64) -> Beat {
     Beat { availability: Busy, echo: Some(stamp), ..replica(epoch) }
+}
+
+/// An announcement of `c` that bears this stamp.
+pub(crate) fn announcement(number: u64, stamp: Stamp) -> Message {
+    let (epoch, address) = (epoch(number), Label::new("c:1").unwrap());
+    Message::Announce { epoch, address, token: epoch, stamp: Some(stamp) }
 }
 
 impl Hand {
@@ -72,7 +81,8 @@ impl Hand {
             incarnation: self.quorum.incarnation(),
             at: Timestamp::from_nanos(at),
         });
-        let fingerprint = self.quorum.config().members().fingerprint();
+        let own = self.quorum.config().members().fingerprint();
+        let fingerprint = beat.list.map_or(own, Fingerprint::new);
         let me = self.quorum.config().members().me();
         let hears = PeerSet::from_bits(if beat.hears { 1 << me.index() } else { 0 });
         let attestation = match (echo, beat.token) {
@@ -96,6 +106,23 @@ impl Hand {
         let stamp = self.stamp(from);
         let message = self.beat(beat, stamp);
         self.message(from, message)
+    }
+
+    pub(crate) fn hear_all(&mut self, from: &[Peer], beat: Beat) {
+        from.iter().for_each(|peer| drop(self.hear(*peer, beat)));
+    }
+
+    /// A heartbeat of a peer that speaks only kevy-elect's protocol.
+    pub(crate) fn hear_old(
+        &mut self,
+        from: Peer,
+        number: u64,
+        role: Role,
+        reached: u64,
+    ) -> Option<Change> {
+        let (epoch, position) = (epoch(number), offset(reached));
+        let heartbeat = Heartbeat { epoch, role, position, extension: None };
+        self.message(from, Message::Heartbeat(heartbeat))
     }
 
     /// Lets time pass; every interval brings these heartbeats.
@@ -130,6 +157,12 @@ impl Hand {
     pub(crate) fn disconnect(&mut self, from: Peer) {
         let connection = Connection(self.connections[from.index()]);
         self.event(Event::Disconnected { from, connection });
+    }
+
+    /// The process of `from` ends, and another takes its place.
+    pub(crate) fn replace(&mut self, from: Peer) {
+        self.disconnect(from);
+        self.restart(from);
     }
 
     /// Another process replaces that of `from`: a new life on a new connection.

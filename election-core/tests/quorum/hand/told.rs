@@ -52,6 +52,14 @@ impl Hand {
         .collect()
     }
 
+    /// When it made the first of the offers since the last look.
+    pub(crate) fn first_offer(&self) -> Option<u64> {
+        self.sent.iter().find_map(|(_, message)| match message {
+            Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
+            _ => None,
+        })
+    }
+
     /// Waits for a heartbeat to all members, and returns the last one.
     #[track_caller]
     pub(crate) fn next_heartbeat(&mut self) -> Heartbeat {

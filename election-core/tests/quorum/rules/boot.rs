@@ -3,7 +3,6 @@
 //! Rule: Starting.
 
 use super::*;
-use election_core::quorum::Heartbeat;
 
 fn restored(count: u8) -> Restored {
     Restored::Ballot(ballot(count, 5, None))
@@ -14,20 +13,11 @@ fn a_node_that_has_just_started_neither_votes_nor_asks() {
     // It may support a node that it does not remember.
     let mut hand = Hand::new(config(3, A), &restored(3));
     hand.run_to(BOOTED - 2);
-    for peer in [B, C] {
-        hand.hear(peer, replica(5));
-    }
+    hand.hear_all(&[B, C], replica(5));
     hand.offer(C, 6, offset(0));
     assert_eq!((hand.votes(), hand.offers()), (vec![], vec![]));
     hand.run_to(BOOTED);
     assert_eq!(hand.offers(), [7]);
-}
-
-#[test]
-fn it_follows_and_supports_meanwhile() {
-    let mut hand = Hand::new(config(3, A), &restored(3));
-    hand.hear(C, primary(6));
-    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
 }
 
 #[test]
@@ -71,32 +61,13 @@ fn support_ends_the_boot_grace_once_it_is_durable() {
 fn a_primary_of_kevy_elect_ends_no_boot_grace() {
     // It may have declared itself one, in the epoch that another has won.
     let mut hand = Hand::new(config(3, A), &restored(3));
-    let said = |role| {
-        Message::Heartbeat(Heartbeat {
-            epoch: epoch(5),
-            role,
-            position: offset(0),
-            extension: None,
-        })
-    };
-    hand.message(C, said(Role::Primary));
+    hand.hear_old(C, 5, Role::Primary, 0);
     assert_eq!(hand.quorum.supported(), Some((C, epoch(5))));
-    hand.message(C, said(Role::Replica));
+    hand.hear_old(C, 5, Role::Replica, 0);
     assert_eq!(hand.quorum.supported(), None);
     hand.offer(B, 6, offset(0));
     assert_eq!(hand.votes(), []);
     assert!(hand.quorum.status(at(hand.now)).boots_until.is_some());
-}
-
-#[test]
-fn a_first_start_of_all_elects_at_once() {
-    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-    for peer in [B, C, B] {
-        hand.hear(peer, replica(0));
-        assert_eq!(hand.offers(), [], "the first frame may be older than this life");
-    }
-    hand.hear(C, replica(0));
-    assert_eq!(hand.offers(), [1]);
 }
 
 #[test]
@@ -105,8 +76,8 @@ fn a_first_start_tells_that_it_is_free_before_it_asks() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     for peer in [B, C, B] {
         hand.hear(peer, replica(0));
+        assert_eq!(hand.offers(), [], "the first frame may be older than this life");
     }
-    hand.sent.clear();
     hand.hear(C, replica(0));
     let (to, first) = &hand.sent[0];
     let Message::Heartbeat(first) = first else { panic!("{first:?}") };
@@ -250,12 +221,7 @@ fn without_a_ballot_it_believes_nobody_with_another_list() {
         let busy = Beat { availability: Busy, ..replica(3) };
         while hand.now < BOOTED {
             hand.hear(C, busy);
-            let stamp = hand.stamp(B);
-            let mut message = hand.beat(busy, stamp);
-            if let (Message::Heartbeat(heartbeat), true) = (&mut message, differs) {
-                heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(7);
-            }
-            hand.message(B, message);
+            hand.hear(B, Beat { list: differs.then_some(7), ..busy });
             hand.run(200);
         }
         assert_eq!(hand.quorum.promised() == epoch(0), differs);
@@ -289,8 +255,7 @@ fn without_a_ballot_it_doubts_who_may_still_vote() {
     // Another life of d does not continue where the last one was.
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.listen(3_000, &[(B, busy), (D, busy), (E, busy)]);
-    hand.disconnect(D);
-    hand.restart(D);
+    hand.replace(D);
     hand.listen(BOOTED, &[(B, busy), (E, busy)]);
     hand.hear(D, busy);
     hand.sent.clear();
@@ -376,9 +341,7 @@ fn a_node_with_an_unreadable_ballot_only_follows() {
     let mut hand = Hand::new(config(3, A), &Restored::Unusable);
     assert_eq!(hand.alerts(), [&Alert::BallotUnusable]);
     hand.run_to(BOOTED);
-    for peer in [B, C] {
-        hand.hear(peer, replica(5));
-    }
+    hand.hear_all(&[B, C], replica(5));
     hand.run(1_000);
     hand.offer(C, 6, offset(0));
     assert_eq!((hand.votes(), hand.saved.len()), (vec![], 0));
@@ -418,9 +381,7 @@ fn a_changed_list_must_be_confirmed_once() {
 fn a_vote_for_who_is_no_longer_a_member_stays_given() {
     let mut old = ballot(3, 6, None);
     old.voted_for = Some(election_core::NodeId::new("gone").unwrap());
-    let mut hand = Hand::new(config(3, A), &Restored::Ballot(old));
-    hand.run_to(BOOTED);
-    hand.sent.clear();
+    let mut hand = Hand::booted_from(config(3, A), old, Some(offset(0)));
     hand.offer(C, 6, offset(0));
     assert_eq!(hand.votes(), []);
 }
@@ -432,12 +393,7 @@ fn a_wiped_node_that_starts_again_still_knows_that_it_was_wiped() {
     hand.listen(BOOTED, &[(B, busy(offset(7))), (C, busy(offset(4)))]);
     let ballot = hand.saved.last().unwrap().clone();
     assert_eq!((ballot.promised, ballot.floor), (epoch(3), offset(7)));
-    let start = || {
-        let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot.clone()));
-        hand.run_to(BOOTED);
-        hand.sent.clear();
-        hand
-    };
+    let start = || Hand::booted_from(config(3, A), ballot.clone(), Some(offset(0)));
     for (offered, votes) in [(6, false), (7, true)] {
         let mut hand = start();
         hand.offer(C, 9, offset(offered));
@@ -460,8 +416,7 @@ fn a_node_whose_list_has_changed_leaves_its_ballot_alone() {
     let mut old = ballot(3, 5, None);
     old.floor = offset(7);
     let config = config(5, A).accept_loss(true);
-    let mut hand = Hand::with_data(config, &Restored::Ballot(old), Some(offset(7)));
-    hand.run_to(BOOTED);
+    let mut hand = Hand::booted_from(config, old, Some(offset(7)));
     for _ in 0..3 {
         hand.hear(C, Beat { position: offset(7), ..primary(6) });
         hand.run(200);

@@ -2,7 +2,7 @@
 
 use super::*;
 use core::time::Duration;
-use election_core::quorum::{Action, Hindrance, Quorum};
+use election_core::quorum::{Action, ConfigBuilder, Hindrance, Quorum};
 
 #[test]
 fn an_offer_is_made_only_once_the_own_vote_is_durable() {
@@ -27,12 +27,7 @@ fn whether_to_ask_is_judged_again_once_that_is_durable() {
     type Meanwhile = fn(&mut Hand);
     let meanwhile: [(&str, Meanwhile); 4] = [
         ("c has another list of members", |hand| {
-            let stamp = hand.stamp(C);
-            let mut message = hand.beat(replica(5), stamp);
-            if let Message::Heartbeat(heartbeat) = &mut message {
-                heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(7);
-            }
-            hand.message(C, message);
+            hand.hear(C, Beat { list: Some(7), ..replica(5) });
         }),
         ("b has a primary again", |hand| {
             hand.hear(B, Beat { availability: Busy, ..replica(6) });
@@ -92,49 +87,35 @@ fn a_candidacy_ends_and_the_next_comes_after_a_random_while() {
     assert_eq!(hand.offers()[0], 7);
 }
 
+/// How long it backs off after its first candidacy, in nanoseconds.
+fn backs_off(config: ConfigBuilder, incarnation: u128, seed: u64) -> u64 {
+    let restored = Restored::Ballot(ballot(3, 5, None));
+    let mut hand = Hand::new(config.clone(), &restored);
+    let (life, position) = (life(incarnation), Some(Position::default()));
+    hand.quorum = Quorum::new(config.build().unwrap(), life, &restored, position, seed);
+    hand.input(Input::Tick);
+    hand.run_to(BOOTED);
+    hand.hear(B, replica(5));
+    hand.run(3_000);
+    match hand.quorum.status(at(hand.now)).hindrance {
+        Some(Hindrance::BacksOff { until }) => until.as_nanos() - at(hand.now).as_nanos(),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn nodes_do_not_back_off_in_step() {
-    let next = |incarnation, seed| {
-        let quorum = config(3, A).build().unwrap();
-        let restored = Restored::Ballot(ballot(3, 5, None));
-        let mut hand = Hand::new(config(3, A), &restored);
-        let (life, position) = (life(incarnation), Some(Position::default()));
-        hand.quorum = Quorum::new(quorum, life, &restored, position, seed);
-        hand.input(Input::Tick);
-        hand.run_to(BOOTED);
-        for _ in 0..100 {
-            hand.run(100);
-            hand.hear(B, replica(5));
-            if hand.quorum.promised() == epoch(7) {
-                return hand.now;
-            }
-        }
-        panic!("no second candidacy");
-    };
-    assert_ne!(next(1, 42), next(2, 42));
-    assert_ne!(next(1, 42), next(1, 43));
-    assert_ne!(next(1 << 64, 0), next(2 << 64, 0));
+    let wait = |incarnation, seed| backs_off(config(3, A), incarnation, seed);
+    assert_ne!(wait(1, 42), wait(2, 42));
+    assert_ne!(wait(1, 42), wait(1, 43));
+    assert_ne!(wait(1 << 64, 0), wait(2 << 64, 0));
 }
 
 #[test]
 fn it_backs_off_for_as_long_as_is_configured() {
-    let config = || config(3, A).election_backoff(Duration::from_secs(2), Duration::from_secs(6));
-    let restored = Restored::Ballot(ballot(3, 5, None));
-    let waits = |life_number| {
-        let mut hand = Hand::new(config(), &restored);
-        let (life, position) = (life(life_number), Some(Position::default()));
-        hand.quorum = Quorum::new(config().build().unwrap(), life, &restored, position, 42);
-        hand.input(Input::Tick);
-        hand.run_to(BOOTED);
-        hand.hear(B, replica(5));
-        hand.run(3_000);
-        let until = match hand.quorum.status(at(hand.now)).hindrance {
-            Some(Hindrance::BacksOff { until }) => until,
-            other => panic!("{other:?}"),
-        };
-        millis(until) - hand.now
-    };
-    let waits: Vec<u64> = (0..100).map(waits).collect();
+    let config = config(3, A).election_backoff(Duration::from_secs(2), Duration::from_secs(6));
+    let waits: Vec<_> =
+        (0..100).map(|life| backs_off(config.clone(), life, 42) / 1_000_000).collect();
     let (least, most) = (waits.iter().min().unwrap(), waits.iter().max().unwrap());
     assert!((2_000..=2_200).contains(least) && (5_800..=6_000).contains(most), "{waits:?}");
 }

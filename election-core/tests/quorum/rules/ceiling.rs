@@ -97,17 +97,6 @@ fn nobody_leads_a_node_faster_than_others_can_follow() {
 }
 
 #[test]
-fn small_steps_lead_no_further_than_leaps() {
-    let mut hand = Hand::booted(3, A);
-    for step in (0..100).flat_map(|_| [LEAP / 4, 1 << 10, 1]) {
-        hand.offer(B, hand.quorum.promised().get() + step, offset(9));
-    }
-    // One leap at once, and one more because somebody went beyond it.
-    let promised = hand.quorum.promised().get();
-    assert!((5 + LEAP..=5 + 2 * LEAP).contains(&promised), "{promised}");
-}
-
-#[test]
 fn one_leap_is_allowed_in_each_period_and_none_is_saved_up() {
     let mut hand = Hand::booted(3, A);
     hand.run(1_000_000);

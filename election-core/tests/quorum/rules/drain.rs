@@ -77,15 +77,6 @@ fn only_the_end_of_the_work_of_that_epoch_lets_the_others_in() {
 }
 
 #[test]
-fn work_that_stops_early_does_not_wait_for_the_grace() {
-    let mut hand = Hand::leading(3);
-    hand.input(Input::Resign);
-    hand.sent.clear();
-    hand.input(Input::Stopped(epoch(6)));
-    assert_eq!(roles(&mut hand), [Role::Replica]);
-}
-
-#[test]
 fn a_stop_that_is_reported_before_the_loss_is_not_remembered() {
     let mut hand = Hand::leading(3);
     hand.input(Input::Stopped(epoch(6)));
@@ -111,15 +102,6 @@ fn unstopped_work_admits_others_after_trust_and_margin() {
     hand.input(Input::Stopped(epoch(6)));
     hand.run(200);
     assert_eq!(hand.offers(), [7]);
-}
-
-#[test]
-fn after_expiry_the_grace_is_all_there_is() {
-    let mut hand = Hand::leading(3);
-    hand.run_to(BOOTED + WINDOW - GRACE);
-    hand.sent.clear();
-    hand.input(Input::Stopped(epoch(6)));
-    assert_eq!(roles(&mut hand), [Role::Replica]);
 }
 
 #[test]
@@ -161,7 +143,7 @@ fn nobody_hands_over_to_a_member_that_could_not_follow() {
     };
     refused(beside(busy), Peer::new(9), false);
     refused(beside(Beat { hears: false, ..busy }), C, false);
-    for availability in [BusyAside, FreeAside, Waiting, Leaving, Ineligible] {
+    for availability in [BusyAside, FreeAside, Waiting, Leaving, Ineligible, Loading] {
         refused(beside(Beat { availability, ..busy }), C, true);
     }
     let mut hand = beside(busy);
@@ -237,25 +219,6 @@ fn the_nominee_answers_every_change_of_its_data_at_once() {
 }
 
 #[test]
-fn everybody_else_waits_for_the_nominee() {
-    for (nominee, waits) in [(A, 0), (B, 1_500)] {
-        let mut hand = Hand::following(4);
-        hand.hear(B, Beat { availability: Busy, ..replica(6) });
-        hand.hear(D, Beat { availability: Busy, ..replica(6) });
-        hand.hear(C, Beat { nominee: Some(nominee), ..replica(6) });
-        hand.hear(B, replica(6));
-        hand.hear(D, replica(6));
-        let free = hand.now;
-        hand.run(2_000);
-        let offered = hand.sent.iter().find_map(|(_, message)| match message {
-            Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
-            _ => None,
-        });
-        assert_eq!(offered, Some(free + waits), "{nominee:?}");
-    }
-}
-
-#[test]
 fn who_resigned_stays_out_for_a_while() {
     let mut hand = Hand::leading(3);
     hand.input(Input::Resign);
@@ -269,17 +232,6 @@ fn who_resigned_stays_out_for_a_while() {
     assert_eq!(hand.offers(), []);
     hand.run_to(released + 3_000);
     assert_eq!(hand.offers(), [7]);
-}
-
-#[test]
-fn who_resigned_comes_back_once_another_has_led() {
-    let mut hand = Hand::leading(3);
-    hand.input(Input::Resign);
-    hand.input(Input::Stopped(epoch(6)));
-    hand.hear(C, primary(7));
-    hand.sent.clear();
-    hand.hear(C, replica(7));
-    assert_eq!(hand.offers(), [8]);
 }
 
 #[test]
@@ -310,19 +262,6 @@ fn who_leaves_is_finished_once_everybody_may_go_on_without_it() {
     hand.input(Input::Withdraw);
     assert_eq!(roles(&mut hand), [Role::Replica]);
     assert!(hand.quorum.is_finished());
-}
-
-#[test]
-fn a_replaced_leader_waits_for_its_work_before_it_asks_again() {
-    let mut hand = Hand::leading(3);
-    hand.hear(C, primary(8));
-    hand.sent.clear();
-    hand.hear(C, replica(8));
-    hand.hear(B, replica(8));
-    hand.run(1_000);
-    assert_eq!(hand.offers(), []);
-    hand.input(Input::Stopped(epoch(6)));
-    assert_eq!(hand.offers(), [9]);
 }
 
 #[test]
@@ -388,11 +327,7 @@ fn offers_after(me: Peer, own: u64, of_d: u64) -> Option<u64> {
         hand.hear(peer, Beat { position: of(peer), ..replica(6) });
     }
     hand.run(2_000);
-    let offered = hand.sent.iter().find_map(|(_, message)| match message {
-        Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
-        _ => None,
-    });
-    Some(offered? - free)
+    Some(hand.first_offer()? - free)
 }
 
 #[test]
@@ -404,4 +339,15 @@ fn the_nominee_waits_for_nobody_and_nobody_for_who_nominates() {
     // Newer data goes before the nomination: c waits for b and d, like any other node.
     assert_eq!(offers_after(C, 9, 10), Some(300));
     assert_eq!(offers_after(B, 10, 9), Some(1_500), "but c may not know of it");
+}
+
+#[test]
+fn who_resigned_comes_back_once_another_has_led() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(6)));
+    hand.hear(C, primary(7));
+    hand.sent.clear();
+    hand.hear(C, replica(7));
+    assert_eq!(hand.offers(), [8]);
 }

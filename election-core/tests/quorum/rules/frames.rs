@@ -37,21 +37,6 @@ fn a_heartbeat_to_all_answers_everybody() {
 }
 
 #[test]
-fn a_primary_that_drains_in_silence_answers_nobody() {
-    let mut hand = Hand::leading(3);
-    hand.hear(B, Beat { availability: Busy, ..replica(6) });
-    hand.input(Input::Resign);
-    hand.run(GRACE + 1);
-    hand.sent.clear();
-    hand.offer(B, 7, offset(0));
-    hand.run(1_000);
-    assert_eq!(hand.sent, []);
-    assert_eq!(hand.quorum.draining(), Some(epoch(6)));
-    hand.input(Input::Stopped(epoch(6)));
-    assert!(matches!(hand.heartbeats()[..], [(Audience::All, _)]), "that answers b, too");
-}
-
-#[test]
 fn who_is_alone_and_leaves_has_nobody_to_tell() {
     let mut hand = Hand::new(config(1, A), &Restored::Ballot(ballot(1, 5, None)));
     hand.slow_disk = true;

@@ -1,7 +1,6 @@
 //! What a heartbeat of a healthy cluster does to a node that leads or follows.
 
 use super::*;
-use election_core::quorum::Heartbeat;
 
 /// The newest stamp of a node that its peers can echo.
 fn newest(hand: &Hand) -> Timestamp {
@@ -28,8 +27,7 @@ fn follower_for_longer_than_support() -> Hand {
     let late = hand.stamp(C);
     hand.hear(C, primary(6));
     hand.run(2_000);
-    let (address, token) = (Label::new("c:1").unwrap(), epoch(6));
-    hand.message(C, Message::Announce { epoch: token, address, token, stamp: Some(late) });
+    hand.message(C, announcement(6, late));
     hand
 }
 
@@ -66,23 +64,6 @@ fn a_follower_takes_what_a_frame_says_of_its_sender() {
 }
 
 #[test]
-fn what_has_ended_ends_before_a_late_frame_is_heard() {
-    let mut hand = follower();
-    hand.now = BOOTED + 6_000;
-    hand.hear(C, primary(6));
-    let mut hand = Hand::leading(3);
-    hand.run(200);
-    let stamp = newest(&hand).as_nanos();
-    hand.hear(B, echo(6, stamp));
-    hand.hear(C, echo(6, stamp));
-    hand.run(1_000);
-    let stamp = newest(&hand).as_nanos();
-    hand.now = hand.trusts().0;
-    hand.hear(B, echo(6, stamp));
-    assert_eq!(hand.leads(), None);
-}
-
-#[test]
 fn a_primarys_frame_postpones_the_earlier_of_two_deadlines() {
     let mut hand = follower_for_longer_than_support();
     let ends = hand.quorum.status(at(hand.now)).supports.unwrap().2;
@@ -95,9 +76,7 @@ fn a_primarys_frame_postpones_the_earlier_of_two_deadlines() {
 #[test]
 fn a_primary_with_less_data_completes_a_wiped_node() {
     let lacking = Ballot { floor: offset(10), ..ballot(3, 5, None) };
-    let restored = Restored::Ballot(lacking);
-    let mut hand = Hand::with_data(config(3, A), &restored, Some(offset(9)));
-    hand.run_to(BOOTED);
+    let mut hand = Hand::booted_from(config(3, A), lacking, Some(offset(9)));
     hand.listen(BOOTED + 1_000, &[(C, Beat { position: offset(10), ..primary(6) })]);
     assert_eq!(hand.saved.last().unwrap().floor, offset(10));
     hand.hear(C, Beat { position: offset(9), ..primary(6) });
@@ -114,11 +93,9 @@ fn best_effort_ends_as_soon_as_enough_echo() {
     let stamp = beats(&mut hand);
     hand.hear(B, echo(6, stamp));
     hand.hear(C, echo(6, stamp));
-    hand.disconnect(C);
-    hand.restart(C);
+    hand.replace(C);
     hand.run(2_700);
-    let (epoch, role, position) = (epoch(6), Role::Replica, offset(0));
-    hand.message(C, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+    hand.hear_old(C, 6, Role::Replica, 0);
     assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
     let stamp = beats(&mut hand);
     hand.hear(B, echo(6, stamp));
@@ -128,8 +105,7 @@ fn best_effort_ends_as_soon_as_enough_echo() {
 #[test]
 fn the_first_member_may_learn_last_who_leads() {
     // The first member does not know of the leadership yet.
-    let mut hand = Hand::new(config(3, B), &Restored::Ballot(ballot(3, 5, None)));
-    hand.run_to(BOOTED);
+    let mut hand = Hand::booted(3, B);
     hand.hear(C, replica(5));
     hand.accept(C, 6);
     for unaware in [A, C, A, A, C] {

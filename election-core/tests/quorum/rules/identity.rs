@@ -3,7 +3,7 @@
 //! Rule: Identity.
 
 use super::*;
-use election_core::quorum::{Connection, Heartbeat};
+use election_core::quorum::Connection;
 
 /// What another life of the supported node may say, on which connection. None of it counts as the
 /// supported life's.
@@ -41,8 +41,7 @@ fn a_restarted_primary_is_replaced_once_support_ends() {
     // A restarted primary goes on sending heartbeats but leads no more. In kevy-elect's protocol
     // its peers keep taking it for alive, and nobody leads.
     let mut hand = Hand::following(3);
-    hand.disconnect(C);
-    hand.restart(C);
+    hand.replace(C);
     while hand.now < BOOTED + 4_900 {
         hand.run(100);
         hand.hear(C, replica(6));
@@ -54,8 +53,7 @@ fn a_restarted_primary_is_replaced_once_support_ends() {
     assert_eq!(hand.offers(), [7], "with its vote");
     // Or it gets support again, once it has been elected again.
     let mut hand = Hand::following(3);
-    hand.disconnect(C);
-    hand.restart(C);
+    hand.replace(C);
     hand.hear(C, primary(8));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(8))));
     assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
@@ -68,18 +66,14 @@ fn a_frame_without_a_stamp_does_not_hide_whose_support_it_is() {
     let extended = hand.old_stamp(C, 0);
     hand.disconnect(C);
     hand.connections[C.index()] += 1;
-    let (epoch, role, position) = (epoch(6), Role::Primary, offset(0));
-    let plain = Heartbeat { epoch, role, position, extension: None };
     hand.run(1_000);
-    hand.message(C, Message::Heartbeat(plain));
-    hand.disconnect(C);
-    hand.restart(C);
+    hand.hear_old(C, 6, Role::Primary, 0);
+    hand.replace(C);
     hand.hear(C, replica(6));
-    assert_eq!(hand.quorum.supported(), Some((C, epoch)));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     assert_eq!(hand.echoes(), Some(extended));
     hand.sent.clear();
-    let plain = Message::Offer { epoch: Epoch::new(7), position, stamp: None };
-    hand.message(C, plain);
+    hand.message(C, Message::Offer { epoch: epoch(7), position: offset(0), stamp: None });
     assert_eq!(hand.votes(), []);
 }
 
@@ -147,9 +141,7 @@ fn a_restart_with_old_open_connections_is_one_process() {
 #[test]
 fn two_processes_with_one_id_have_no_vote_between_them() {
     let mut hand = Hand::booted(5, A);
-    for peer in [B, C, D, E] {
-        hand.hear(peer, replica(5));
-    }
+    hand.hear_all(&[B, C, D, E], replica(5));
     assert_eq!(hand.quorum.role(), Role::Candidate);
     hand.accept(B, 6);
     hand.restart(B);
@@ -165,16 +157,12 @@ fn two_processes_with_one_id_have_no_vote_between_them() {
 fn a_vote_of_an_unstamped_life_is_void_once_it_is_replaced() {
     for (silent, votes) in [(1_250, false), (0, true)] {
         let mut hand = Hand::booted(5, A);
-        for peer in [C, D, E] {
-            hand.hear(peer, replica(5));
-        }
+        hand.hear_all(&[C, D, E], replica(5));
         while hand.offers().is_empty() {
             hand.run(10);
         }
-        let (epoch, role, position) = (epoch(6), Role::Replica, offset(0));
-        let plain = Heartbeat { epoch, role, position, extension: None };
-        hand.message(B, Message::Heartbeat(plain));
-        hand.message(B, Message::Accept { epoch, stamp: None });
+        hand.hear_old(B, 6, Role::Replica, 0);
+        hand.message(B, Message::Accept { epoch: epoch(6), stamp: None });
         hand.run(silent);
         if silent > 0 {
             hand.connections[B.index()] += 1;
@@ -191,14 +179,11 @@ fn a_vote_of_an_unstamped_life_is_void_once_it_is_replaced() {
 fn a_vote_outlives_the_connection_and_the_process_that_gave_it() {
     let reconnects: fn(&mut Hand) = |hand| hand.connections[B.index()] += 1;
     let restarts: fn(&mut Hand) = |hand| {
-        hand.disconnect(B);
-        hand.restart(B);
+        hand.replace(B);
     };
     for comes_back in [reconnects, restarts] {
         let mut hand = Hand::booted(5, A);
-        for peer in [B, C, D, E] {
-            hand.hear(peer, replica(5));
-        }
+        hand.hear_all(&[B, C, D, E], replica(5));
         while hand.offers().is_empty() {
             hand.run(10);
         }
@@ -208,25 +193,6 @@ fn a_vote_outlives_the_connection_and_the_process_that_gave_it() {
         hand.accept(C, 6);
         assert_eq!(hand.leads(), Some(6));
     }
-}
-
-#[test]
-fn a_life_that_fell_silent_gives_way_to_the_next() {
-    // The host lost power, and nothing ended the connection.
-    let mut hand = Hand::following(3);
-    hand.hear(B, Beat { availability: Busy, ..replica(6) });
-    hand.restart(B);
-    hand.hear(B, replica(6));
-    for _ in 0..10 {
-        hand.run(500);
-        hand.hear(C, primary(6));
-        hand.hear(B, replica(6));
-    }
-    let until = hand.now;
-    hand.run(1);
-    hand.hear(C, Beat { availability: Busy, ..replica(6) });
-    hand.hear(B, replica(6));
-    assert_eq!(hand.offers(), [7], "b is heard again at {until}");
 }
 
 /// Connections may be accepted in another order than they were made in: what was sent last counts.
@@ -254,21 +220,6 @@ fn the_newest_frame_says_which_connection_counts() {
     assert_eq!(hand.alerts(), [] as [&Alert; 0], "it is the same process");
 }
 
-#[test]
-fn a_peer_stays_heard_after_a_late_connection_ends() {
-    let mut hand = Hand::following(3);
-    let known = hand.old_stamp(C, 0);
-    let living = hand.connections[C.index()];
-    hand.connections[C.index()] = living + 1;
-    let late = hand.beat(primary(6), known);
-    hand.message(C, late);
-    hand.disconnect(C);
-    hand.connections[C.index()] = living;
-    hand.run(10);
-    hand.hear(C, primary(6));
-    assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
-}
-
 /// Whoever has spoken in a peer's name while this node stood still, on a connection that has ended or
 /// is silent, does not silence the peer, whose own connection goes on.
 #[test]
@@ -276,10 +227,8 @@ fn a_peer_is_heard_again_after_another_has_spoken_in_its_name() {
     for ends in [true, false] {
         let mut hand = Hand::following(3);
         hand.run(5_001);
-        let (epoch, role, position) = (epoch(1), Role::Replica, offset(0));
-        let plain = Message::Heartbeat(Heartbeat { epoch, role, position, extension: None });
         hand.connections[C.index()] += 1;
-        hand.message(C, plain);
+        hand.hear_old(C, 1, Role::Replica, 0);
         if ends {
             hand.disconnect(C);
         }
@@ -331,4 +280,19 @@ fn strangers_are_ignored() {
     hand.offer(stranger, 9, offset(9));
     hand.announce(stranger, 9, "x:1");
     assert_eq!((hand.quorum.followed(), hand.quorum.promised()), (None, epoch(5)));
+}
+
+#[test]
+fn a_peer_stays_heard_after_a_late_connection_ends() {
+    let mut hand = Hand::following(3);
+    let known = hand.old_stamp(C, 0);
+    let living = hand.connections[C.index()];
+    hand.connections[C.index()] = living + 1;
+    let late = hand.beat(primary(6), known);
+    hand.message(C, late);
+    hand.disconnect(C);
+    hand.connections[C.index()] = living;
+    hand.run(10);
+    hand.hear(C, primary(6));
+    assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
 }

@@ -7,8 +7,7 @@ fn a_wiped_node_counts_as_wiped_until_it_has_the_primarys_data() {
     // Nor does it have them if the primary itself lacks them, and its own are not known.
     for (own, led_by) in [(Some(offset(9)), 10), (None, 10), (None, 0)] {
         let lacking = Ballot { floor: offset(10), ..ballot(3, 5, None) };
-        let mut hand = Hand::with_data(config(3, A), &Restored::Ballot(lacking), own);
-        hand.run_to(BOOTED);
+        let mut hand = Hand::booted_from(config(3, A), lacking, own);
         hand.listen(BOOTED + 1_000, &[(C, Beat { position: offset(led_by), ..primary(6) })]);
         let floors: Vec<_> = hand.saved.iter().map(|saved| saved.floor).collect();
         assert!(floors.iter().all(|floor| *floor == offset(10)), "{own:?}: {floors:?}");
@@ -35,17 +34,6 @@ fn a_node_stands_again_once_its_replaced_work_ends() {
 }
 
 #[test]
-fn another_life_on_the_primarys_connection_is_not_echoed() {
-    let mut hand = Hand::following(3);
-    hand.listen(BOOTED + 1_000, &[(C, primary(6)), (B, replica(6))]);
-    let known = hand.echoes().expect("an echo");
-    hand.lives[C.index()] += 1;
-    hand.hear(C, primary(6));
-    let echoed = hand.echoes();
-    assert!(echoed.is_none_or(|echoed| echoed.incarnation == known.incarnation), "{echoed:?}");
-}
-
-#[test]
 fn without_a_ballot_two_lives_of_a_peer_are_not_heard_as_one() {
     // The first frame of a life may have waited for its connection. What counts is told after it.
     let busy = Beat { availability: Busy, ..replica(3) };
@@ -53,8 +41,7 @@ fn without_a_ballot_two_lives_of_a_peer_are_not_heard_as_one() {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
         hand.hear(D, busy);
         if lives == 2 {
-            hand.disconnect(D);
-            hand.restart(D);
+            hand.replace(D);
         }
         hand.listen(2_000, &[(B, busy), (E, busy)]);
         hand.hear(D, busy);
@@ -115,9 +102,7 @@ fn only_whom_a_node_follows_or_supports_names_the_successor() {
     let nominates = |by: Peer| {
         let mut hand = Hand::following(4);
         hand.hear(by, Beat { nominee: Some(D), ..replica(6) });
-        for peer in [D, B, C] {
-            hand.hear(peer, replica(6));
-        }
+        hand.hear_all(&[D, B, C], replica(6));
         hand.run(149);
         hand.offers()
     };
@@ -177,17 +162,6 @@ fn a_restarted_lone_member_waits_out_its_earlier_work() {
 }
 
 #[test]
-fn a_candidate_that_is_told_to_resign_asks_no_more() {
-    let mut hand = Hand::booted(3, A);
-    hand.hear(B, replica(5));
-    assert_eq!(hand.quorum.role(), Role::Candidate);
-    hand.input(Input::Resign);
-    assert_eq!(hand.quorum.role(), Role::Replica);
-    hand.accept(B, 6);
-    assert_eq!(hand.leads(), None);
-}
-
-#[test]
 fn a_vain_wait_for_better_candidates_begins_anew() {
     // b waits 150 ms for a.
     type Hinders = fn(&mut Hand, bool);
@@ -240,9 +214,7 @@ fn a_successor_that_was_named_is_waited_for_once() {
     hand.hear(C, Beat { nominee: Some(D), ..primary(6) });
     hand.hear(B, primary(7)); // another has won
     hand.sent.clear();
-    for peer in [D, C, B] {
-        hand.hear(peer, replica(7));
-    }
+    hand.hear_all(&[D, C, B], replica(7));
     hand.run(149);
     assert_eq!(hand.offers(), [8]);
 }
@@ -274,8 +246,7 @@ fn who_leads_follows_nobody() {
     hand.hear(C, primary(6));
     hand.run(2_000);
     // An announcement that was overtaken prolongs no support, but tells that somebody led.
-    let (address, token) = (Label::new("c:1").unwrap(), epoch(6));
-    hand.message(C, Message::Announce { epoch: token, address, token, stamp: Some(late) });
+    hand.message(C, announcement(6, late));
     hand.run_to(BOOTED + 6_000);
     assert_eq!(hand.quorum.supported(), None);
     assert!(hand.quorum.followed().is_some());
@@ -313,6 +284,26 @@ fn a_leaving_candidate_ends_once_all_voters_are_told() {
 }
 
 #[test]
+fn leadership_never_goes_to_a_differing_or_unknown_member() {
+    let refused = |hand: &mut Hand, to: Peer| {
+        let change = hand.event(Event::HandOver(to));
+        let alert = change.as_ref().is_some_and(|change| matches!(change, Change::Alert(_)));
+        alert && hand.leads() == Some(6)
+    };
+    // c was given another list; what its bits and its vote mean is unknown.
+    let mut hand = Hand::leading(3);
+    hand.hear(C, Beat { list: Some(1), availability: Busy, ..replica(6) });
+    assert!(refused(&mut hand, C));
+    // Of c nothing but its vote has come.
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    hand.accept(C, 6);
+    assert!(refused(&mut hand, C));
+    hand.hear(C, Beat { availability: Busy, ..replica(6) });
+    assert!(!refused(&mut hand, C));
+}
+
+#[test]
 fn a_leaving_node_is_finished_once_its_work_has_stopped() {
     assert!(!Hand::booted(3, A).quorum.is_finished());
     let mut hand = Hand::leading(3);
@@ -323,29 +314,4 @@ fn a_leaving_node_is_finished_once_its_work_has_stopped() {
     hand.input(Input::Stopped(epoch(6)));
     hand.run(1_000);
     assert!(hand.quorum.is_finished());
-}
-
-#[test]
-fn leadership_never_goes_to_a_differing_or_unknown_member() {
-    let refused = |hand: &mut Hand, to: Peer| {
-        let change = hand.event(Event::HandOver(to));
-        let alert = change.as_ref().is_some_and(|change| matches!(change, Change::Alert(_)));
-        alert && hand.leads() == Some(6)
-    };
-    // c was given another list; what its bits and its vote mean is unknown.
-    let mut hand = Hand::leading(3);
-    let stamp = hand.stamp(C);
-    let mut message = hand.beat(Beat { availability: Busy, ..replica(6) }, stamp);
-    if let Message::Heartbeat(heartbeat) = &mut message {
-        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
-    }
-    hand.message(C, message);
-    assert!(refused(&mut hand, C));
-    // Of c nothing but its vote has come.
-    let mut hand = Hand::booted(3, A);
-    hand.hear(B, replica(5));
-    hand.accept(C, 6);
-    assert!(refused(&mut hand, C));
-    hand.hear(C, Beat { availability: Busy, ..replica(6) });
-    assert!(!refused(&mut hand, C));
 }

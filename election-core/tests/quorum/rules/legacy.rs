@@ -5,27 +5,24 @@
 mod trust;
 
 use super::*;
-use election_core::quorum::{Fingerprint, Heartbeat, Maintenance};
+use election_core::quorum::Maintenance;
 
 fn beat(hand: &mut Hand, from: Peer, number: u64, role: Role) -> Option<Change> {
-    let (epoch, position) = (epoch(number), offset(0));
-    let heartbeat = Heartbeat { epoch, role, position, extension: None };
-    hand.message(from, Message::Heartbeat(heartbeat))
+    hand.hear_old(from, number, role, 0)
 }
 
-#[test]
-fn an_unstamped_frame_takes_nothing_from_a_present_life() {
-    let mut hand = Hand::following(3);
-    hand.listen(BOOTED + 2_000, &[(C, primary(6))]);
-    let echoed = hand.echoes().unwrap();
-    hand.connections[C.index()] = 2;
-    beat(&mut hand, C, 7, Role::Primary);
-    beat(&mut hand, C, 6, Role::Replica);
-    assert_eq!(hand.echoes(), Some(echoed), "{:?}", hand.quorum);
-    hand.connections[C.index()] = 1;
-    hand.hear(C, primary(6));
-    assert!(hand.echoes().unwrap().at > echoed.at);
-    assert_eq!(hand.alerts(), Vec::<&Alert>::new());
+fn offer(hand: &mut Hand, from: Peer, number: u64) {
+    let (epoch, position) = (epoch(number), offset(0));
+    hand.message(from, Message::Offer { epoch, position, stamp: None });
+}
+
+/// `c` supports `a` for a moment longer, and `b` has made it an offer.
+fn asked_too_early() -> Hand {
+    let mut hand = Hand::booted(3, C);
+    hand.hear_all(&[A, A], primary(6));
+    hand.run(4_900);
+    offer(&mut hand, B, 7);
+    hand
 }
 
 #[test]
@@ -66,10 +63,8 @@ fn an_old_peer_that_would_refuse_by_its_own_rule_is_not_asked() {
     // If only its own data keeps this node out, that is reported.
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(Position { history: 1, offset: 1 }));
-    let (epoch, role, position) = (epoch(5), Role::Replica, offset(7));
-    let ahead = Heartbeat { epoch, role, position, extension: None };
     for _ in 0..30 {
-        hand.message(B, Message::Heartbeat(ahead));
+        hand.hear_old(B, 5, Role::Replica, 7);
         hand.run(200);
     }
     assert_eq!(hand.offers(), []);
@@ -80,8 +75,7 @@ fn an_old_peer_that_would_refuse_by_its_own_rule_is_not_asked() {
 fn a_fork_is_shown_as_no_data_and_ranks_behind_old_peers() {
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(Position { history: 3, offset: 500 }));
-    let (epoch, role, position) = (epoch(5), Role::Replica, offset(7));
-    hand.message(B, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+    hand.hear_old(B, 5, Role::Replica, 7);
     hand.run(1_000);
     assert_eq!(hand.offers(), [], "by its own rule, b would refuse");
 }
@@ -98,22 +92,13 @@ fn old_peers_are_not_asked_against_a_living_primary() {
 
 #[test]
 fn an_old_candidate_that_came_too_early_is_not_kept_waiting() {
-    let mut hand = Hand::booted(3, C);
-    hand.hear(A, primary(6));
-    hand.hear(A, primary(6));
-    hand.run(4_900);
-    let (number, position) = (epoch(7), offset(0));
-    hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+    let mut hand = asked_too_early();
     beat(&mut hand, B, 7, Role::Candidate);
     assert_eq!(hand.votes(), []);
     hand.run(200);
     assert_eq!(hand.votes(), [(B, 7)], "its only offer");
     // It has given up.
-    let mut hand = Hand::booted(3, C);
-    hand.hear(A, primary(6));
-    hand.hear(A, primary(6));
-    hand.run(4_900);
-    hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+    let mut hand = asked_too_early();
     beat(&mut hand, B, 7, Role::Replica);
     hand.run(3_200);
     beat(&mut hand, B, 7, Role::Candidate);
@@ -129,12 +114,7 @@ fn an_offer_is_not_taken_up_in_the_name_of_another_life() {
         ("two processes run under its id", |_| {}),
     ];
     for (name, meanwhile) in meanwhile {
-        let mut hand = Hand::booted(3, C);
-        hand.hear(A, primary(6));
-        hand.hear(A, primary(6));
-        hand.run(4_900);
-        let (number, position) = (epoch(7), offset(0));
-        hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+        let mut hand = asked_too_early();
         beat(&mut hand, B, 7, Role::Candidate);
         meanwhile(&mut hand);
         hand.connections[B.index()] = 2;
@@ -152,8 +132,7 @@ fn no_vote_leaves_under_a_promise_that_is_being_saved() {
     let mut hand = Hand::booted(3, C);
     hand.slow_disk = true;
     for number in [6, 7] {
-        let (epoch, position) = (epoch(number), offset(0));
-        hand.message(B, Message::Offer { epoch, position, stamp: None });
+        offer(&mut hand, B, number);
         beat(&mut hand, B, number, Role::Candidate);
     }
     hand.finish_saving();
@@ -181,12 +160,7 @@ fn an_old_primary_is_supported_until_it_has_stopped_by_itself() {
 fn silence_about_the_list_of_members_does_not_make_it_right() {
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Health(false)); // so that it does not campaign
-    let stamp = Stamp { incarnation: life(7), at: Timestamp::from_nanos(1) };
-    let mut message = hand.beat(replica(5), stamp);
-    if let Message::Heartbeat(heartbeat) = &mut message {
-        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
-    }
-    hand.message(B, message);
+    hand.hear(B, Beat { list: Some(1), ..replica(5) });
     hand.disconnect(B);
     hand.connections[B.index()] = 2;
     beat(&mut hand, B, 5, Role::Replica);
@@ -226,8 +200,7 @@ fn forked_data_does_not_win_an_old_peers_vote_by_length() {
     let mut old = Hand::booted(3, A);
     old.event(Event::Position(offset(500)));
     beat(&mut old, B, 5, Role::Replica);
-    let position = offset(0);
-    old.message(B, Message::Offer { epoch: epoch(9), position, stamp: None });
+    offer(&mut old, B, 9);
     assert!(matches!(old.sent.last(), Some((Audience::One(B), _))), "a refusal");
     assert!(offered_to(&old, B).iter().all(|offset| *offset == 500), "{:?}", old.sent);
     // Once it has a primary's data, its offset means the same as the others'.
@@ -236,9 +209,7 @@ fn forked_data_does_not_win_an_old_peers_vote_by_length() {
     hand.sent.clear();
     hand.run(200);
     assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
-    let (epoch, role, position) = (epoch(7), Role::Primary, offset(120));
-    let known = Heartbeat { epoch, role, position, extension: None };
-    hand.message(B, Message::Heartbeat(known));
+    hand.hear_old(B, 7, Role::Primary, 120);
     hand.sent.clear();
     hand.run(400);
     assert!(offered_to(&hand, B).iter().all(|offset| *offset == 120), "{:?}", hand.sent);
@@ -292,47 +263,7 @@ fn the_data_of_a_leader_have_not_forked_while_it_leads() {
 }
 
 #[test]
-fn a_peer_that_is_not_heard_yet_sees_no_fork_either() {
-    let mut hand = Hand::booted(3, A);
-    hand.event(Event::Position(Position { history: 3, offset: 500 }));
-    hand.hear(C, replica(5));
-    hand.run(400);
-    assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);
-    assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
-    assert!(offered_to(&hand, C).contains(&500), "{:?}", hand.sent);
-}
-
-#[test]
-fn an_old_primary_is_supported_and_released() {
-    let mut hand = Hand::booted(3, A);
-    beat(&mut hand, C, 6, Role::Primary);
-    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
-    assert_eq!(hand.echoes(), None);
-    beat(&mut hand, C, 6, Role::Replica);
-    assert_eq!(hand.quorum.supported(), None);
-}
-
-#[test]
-fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
-    let mut hand = Hand::following(3);
-    hand.connections[C.index()] = 2;
-    beat(&mut hand, C, 6, Role::Replica);
-    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
-    hand.connections[C.index()] = 1;
-    hand.disconnect(C);
-    hand.connections[C.index()] = 2;
-    beat(&mut hand, C, 6, Role::Replica);
-    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
-}
-
-#[test]
-fn an_old_primary_is_supported_and_old_voters_wait_longer() {
-    let mut hand = Hand::booted(3, A);
-    for _ in 0..10 {
-        beat(&mut hand, C, 6, Role::Primary);
-        hand.run(1_000);
-        assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
-    }
+fn who_voted_for_an_old_candidate_waits_longer() {
     // Another voter may make it primary as late as its election timeout, 3 s later.
     let voted = |stamped: bool| {
         let mut hand = Hand::booted(3, A);
@@ -395,6 +326,8 @@ fn deserted(me: Peer, voter: Peer, old: &[Peer], resigns: bool) -> Hand {
     while hand.leads().is_some() {
         hand.run(100);
     }
+    // It keeps the others out until its work has had the time that it was promised.
+    assert_eq!(told(&mut hand, [voter]), [true]);
     hand.input(Input::Stopped(epoch(6)));
     hand.run(8_000);
     hand
@@ -454,26 +387,7 @@ fn a_forsaken_primary_leaves_though_it_tells_nobody() {
 fn a_forsaken_primary_is_silent_towards_old_peers() {
     // Old peers that heard it would wait for it to stand, though it hears nobody.
     let told = |hand: &mut Hand| told(hand, [B, C]);
-    let forsaken = || {
-        let mut hand = Hand::booted(3, A);
-        for _ in 0..3 {
-            hand.hear(B, replica(5));
-            beat(&mut hand, C, 5, Role::Replica);
-            hand.run(200);
-        }
-        hand.accept(B, 6);
-        assert_eq!(hand.leads(), Some(6));
-        assert_eq!(told(&mut hand), [true, true]);
-        while hand.leads().is_some() {
-            hand.run(100);
-        }
-        // It keeps the others out until its work has had the time that it was promised.
-        assert_eq!(told(&mut hand), [true, true]);
-        hand.input(Input::Stopped(epoch(6)));
-        hand.run(6_000);
-        assert_eq!(told(&mut hand), [true, false]);
-        hand
-    };
+    let forsaken = || deserted(A, B, &[C], false);
     // Until it sees another primary,
     let mut hand = forsaken();
     beat(&mut hand, C, 7, Role::Primary);
@@ -485,8 +399,32 @@ fn a_forsaken_primary_is_silent_towards_old_peers() {
     assert_eq!(told(&mut hand), [true, true]);
     hand.run(6_000);
     assert_eq!(told(&mut hand), [true, false]);
-    // It may leave, even if nobody is left to whom it says so.
-    hand.input(Input::Withdraw);
-    hand.run(1_000);
-    assert!(hand.quorum.is_finished());
+}
+
+#[test]
+fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
+    let mut hand = Hand::following(3);
+    hand.connections[C.index()] = 2;
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.connections[C.index()] = 1;
+    hand.disconnect(C);
+    hand.connections[C.index()] = 2;
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}
+
+#[test]
+fn an_unstamped_frame_takes_nothing_from_a_present_life() {
+    let mut hand = Hand::following(3);
+    hand.listen(BOOTED + 2_000, &[(C, primary(6))]);
+    let echoed = hand.echoes().unwrap();
+    hand.connections[C.index()] = 2;
+    beat(&mut hand, C, 7, Role::Primary);
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.echoes(), Some(echoed), "{:?}", hand.quorum);
+    hand.connections[C.index()] = 1;
+    hand.hear(C, primary(6));
+    assert!(hand.echoes().unwrap().at > echoed.at);
+    assert_eq!(hand.alerts(), Vec::<&Alert>::new());
 }

@@ -2,7 +2,7 @@
 //!
 //! Rule: Lists of members.
 
-use super::{alerts::other_list, *};
+use super::*;
 use election_core::{
     Incarnation, NodeId, Step,
     quorum::{Action, Connection, Hindrance, Quorum},
@@ -12,14 +12,15 @@ use election_core::{
 fn who_is_barred_by_its_own_ballot_keeps_nobody_from_voting() {
     for (availability, votes) in [(Ineligible, true), (Waiting, false), (Free, false)] {
         let mut hand = Hand::booted(3, A);
-        other_list(&mut hand, B, Beat { availability, ..replica(5) });
+        hand.hear(B, Beat { list: Some(1), availability, ..replica(5) });
         hand.offer(C, 6, offset(0));
         assert_eq!(!hand.votes().is_empty(), votes, "{availability:?}");
         let differs = Alert::MembersDiffer { node: id(B) };
         assert_eq!(hand.alerts(), [&differs], "it is told either way");
         assert!(hand.quorum.status(at(hand.now)).odd.contains(B));
+        assert!(hand.quorum.peer_status(B, at(hand.now)).unwrap().heard.unwrap().differs);
         let mut hand = Hand::booted(3, A);
-        other_list(&mut hand, B, Beat { availability, ..replica(5) });
+        hand.hear(B, Beat { list: Some(1), availability, ..replica(5) });
         hand.hear(C, replica(5));
         let waits = hand.quorum.status(at(hand.now)).hindrance == Some(Hindrance::ListDiffers(B));
         assert_eq!((!hand.offers().is_empty(), waits), (votes, !votes), "{availability:?}");

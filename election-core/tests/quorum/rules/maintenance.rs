@@ -40,11 +40,8 @@ fn tell(hand: &mut Hand, from: Peer, record: Maintenance, agreed: bool) -> Optio
 
 /// Node `a` of three, past its boot grace, which has this record in its ballot.
 fn restarted(record: Maintenance) -> Hand {
-    let restored = Restored::Ballot(Ballot { maintenance: record, ..ballot(3, 5, None) });
-    let mut hand = Hand::new(config(3, A), &restored);
-    hand.run_to(BOOTED);
-    hand.sent.clear();
-    hand
+    let ballot = Ballot { maintenance: record, ..ballot(3, 5, None) };
+    Hand::booted_from(config(3, A), ballot, Some(offset(0)))
 }
 
 fn hindrance(hand: &Hand) -> Option<Hindrance> {
@@ -60,11 +57,7 @@ fn a_node_alone_pauses_nothing() {
     // Nor with peers that cannot record it: one of kevy-elect, and one that cannot read its ballot.
     let mut hand = Hand::booted(3, A);
     hand.hear(B, Beat { availability: Ineligible, ..replica(5) });
-    let mut legacy = Hand::beat(&hand, replica(5), hand.old_stamp(C, 0));
-    if let Message::Heartbeat(heartbeat) = &mut legacy {
-        heartbeat.extension = None;
-    }
-    hand.message(C, legacy);
+    hand.hear_old(C, 5, Role::Replica, 0);
     hand.event(Event::Pause(None));
     assert_eq!(hand.alerts().last(), Some(&&Alert::MaintenanceRefused { heard: 1, needed: 2 }));
     hand.run(1_000);
@@ -308,8 +301,7 @@ fn a_record_of_another_list_means_nothing() {
 
 #[test]
 fn a_cluster_of_one_pauses_at_once() {
-    let mut hand = Hand::new(config(1, A), &Restored::Ballot(ballot(1, 5, None)));
-    hand.run_to(BOOTED);
+    let mut hand = Hand::booted(1, A);
     hand.event(Event::Pause(None));
     assert!(known(&hand).is_paused);
     assert_eq!((known(&hand).recorded, known(&hand).record.primary), (1, Some(A)));
@@ -365,11 +357,8 @@ fn a_candidate_is_refused_while_a_record_is_saved() {
 #[test]
 fn nobody_waits_for_who_may_not_be_elected_in_a_pause() {
     let record = Maintenance { primary: Some(C), ..pause(1, B) };
-    let members = ballot(3, 5, None);
-    let restored = Restored::Ballot(Ballot { maintenance: record, ..members });
-    let mut hand = Hand::new(config(3, C), &restored);
-    hand.run_to(BOOTED);
-    hand.sent.clear();
+    let ballot = Ballot { maintenance: record, ..ballot(3, 5, None) };
+    let mut hand = Hand::booted_from(config(3, C), ballot, Some(offset(0)));
     hand.hear(A, replica(5));
     assert_eq!(hand.offers(), [6], "a and b would be better, but did not lead");
 }

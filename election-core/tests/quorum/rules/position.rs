@@ -5,11 +5,7 @@ use super::*;
 
 /// Node `a` of three, past its boot grace, with a ballot, whose application still reads its data.
 fn loading() -> Hand {
-    let restored = Restored::Ballot(ballot(3, 5, None));
-    let mut hand = Hand::with_data(config(3, A), &restored, None);
-    hand.run_to(BOOTED);
-    hand.sent.clear();
-    hand
+    Hand::booted_from(config(3, A), ballot(3, 5, None), None)
 }
 
 fn said(hand: &mut Hand) -> Availability {
@@ -118,18 +114,6 @@ fn a_wiped_disk_learns_nothing_from_who_does_not_know_its_data() {
 }
 
 #[test]
-fn a_member_of_unknown_data_gets_no_wait_and_no_handover() {
-    let mut hand = Hand::booted(3, B);
-    hand.hear(A, Beat { availability: Loading, ..replica(5) });
-    hand.hear(C, replica(5));
-    assert_eq!(hand.offers(), [6]);
-    let mut hand = Hand::leading(3);
-    hand.hear(C, Beat { availability: Loading, ..replica(6) });
-    let refused = Alert::HandOverRefused { to: Some(id(C)), heard: true };
-    assert_eq!(hand.event(Event::HandOver(C)), Some(Change::Alert(refused)));
-}
-
-#[test]
 fn that_the_data_are_known_at_last_is_told_at_once() {
     let restored = Restored::Ballot(ballot(3, 5, None));
     let mut hand = Hand::with_data(config(3, A), &restored, None);
@@ -170,11 +154,6 @@ fn nobody_counts_as_having_what_it_may_not_have() {
     let mut hand = Hand::booted(3, A);
     hand.hear(B, replica(5));
     assert_eq!(hand.quorum.copies(start).data_nodes, 2);
-    let stamp = hand.stamp(B);
-    let mut message = hand.beat(replica(5), stamp);
-    if let Message::Heartbeat(heartbeat) = &mut message {
-        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
-    }
-    hand.message(B, message);
+    hand.hear(B, Beat { list: Some(1), ..replica(5) });
     assert_eq!(hand.quorum.copies(start).data_nodes, 1, "b was given another list");
 }

@@ -4,7 +4,7 @@
 
 use super::*;
 use core::time::Duration;
-use election_core::quorum::{ConfigBuilder, ConfigError, Heartbeat, Maintenance};
+use election_core::quorum::{ConfigBuilder, ConfigError, Maintenance};
 
 /// Three members, of which `c` is preferred.
 fn prefers_c(me: Peer) -> ConfigBuilder {
@@ -135,8 +135,7 @@ fn who_comes_and_goes_does_not() {
     let mut hand = leads_for(true);
     for _ in 0..5 {
         assert_eq!(goes_on(&mut hand, 25, follows(100)), None);
-        hand.disconnect(C);
-        hand.restart(C);
+        hand.replace(C);
         assert_eq!(goes_on(&mut hand, 2, follows(100)), None);
     }
     for _ in 0..5 {
@@ -217,9 +216,7 @@ fn it_fails_back_to_no_fork_no_older_version_and_not_in_a_pause() {
     let mut hand = leads_for(true);
     for _ in 0..60 {
         assert_eq!(goes_on(&mut hand, 1, None), None);
-        let (epoch, role, position) = (epoch(6), Role::Replica, offset(100));
-        let plain = Heartbeat { epoch, role, position, extension: None };
-        hand.message(C, Message::Heartbeat(plain));
+        hand.hear_old(C, 6, Role::Replica, 100);
     }
     // Whoever paused failover wants the leadership to stay.
     let mut hand = leads_for(true);

@@ -48,9 +48,7 @@ fn what_was_vouched_for_before_still_counts_afterwards() {
 fn the_new_epoch_is_announced_until_that_is_echoed() {
     let mut hand = Hand::leading(3);
     let announcement = newest(&hand, |said| matches!(said, Message::Announce { .. }));
-    for peer in [B, C] {
-        hand.hear(peer, echo(6, announcement));
-    }
+    hand.hear_all(&[B, C], echo(6, announcement));
     hand.sent.clear();
     hand.run(1_000);
     assert_eq!(announced(&hand), [], "everybody knows");

@@ -1,9 +1,7 @@
 //! The answer to an operator's first question: why does nobody lead?
 
 use super::*;
-use election_core::quorum::{
-    Connection, Heartbeat, Hindrance, PeerStatus, Refusal, Status, wire::Dialect,
-};
+use election_core::quorum::{Connection, Hindrance, PeerStatus, Refusal, Status, wire::Dialect};
 
 fn status(hand: &Hand) -> Status {
     hand.quorum.status(at(hand.now))
@@ -59,7 +57,7 @@ fn a_node_is_ready_when_it_could_vote_among_a_majority() {
     let words = unready(&hand).unwrap().named(hand.quorum.config().members()).to_string();
     assert_eq!(words, "it and 1 of the 4 others hear each other, which is no majority");
     let barred = Beat { availability: Ineligible, ..replica(5) };
-    alerts::other_list(&mut hand, E, barred);
+    hand.hear(E, Beat { list: Some(1), ..barred });
     assert_eq!(unready(&hand), apart(1), "e has another list");
     hand.hear(C, Beat { availability: Busy, ..replica(5) });
     assert_eq!(unready(&hand), None, "three of five");
@@ -90,8 +88,7 @@ fn a_node_without_its_ballot_or_data_says_so() {
     assert_eq!(status(&hand).unready, Some(Hindrance::PositionUnknown));
     let mut wiped = ballot(3, 5, None);
     wiped.floor = offset(7);
-    let mut hand = Hand::new(config(3, A), &Restored::Ballot(wiped));
-    hand.run_to(BOOTED);
+    let hand = Hand::booted_from(config(3, A), wiped, Some(offset(0)));
     assert_eq!(hindrance(&hand), Some(Hindrance::LacksData { floor: offset(7) }));
     assert_eq!(words(&hand), "it lost its disk and has not caught up with 7");
 }
@@ -103,19 +100,6 @@ fn a_node_that_learned_its_promises_records_them_first() {
     hand.listen(BOOTED + 4_000, &[(B, replica(3)), (C, replica(3))]);
     assert_eq!(hindrance(&hand), Some(Hindrance::RecordsPromises));
     assert!(!status(&hand).is_durable);
-}
-
-#[test]
-fn a_member_with_another_list_is_named() {
-    let mut hand = Hand::booted(3, A);
-    let stamp = hand.stamp(B);
-    let mut message = hand.beat(replica(5), stamp);
-    if let Message::Heartbeat(heartbeat) = &mut message {
-        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
-    }
-    hand.message(B, message);
-    assert_eq!(hindrance(&hand), Some(Hindrance::ListDiffers(B)));
-    assert!(peer(&hand, B).heard.unwrap().differs);
 }
 
 #[test]
@@ -289,8 +273,7 @@ fn data_is_missing_only_if_a_majority_would_vote_but_for_it() {
     // One of kevy-elect, with a lower id, would stand itself: it is there, too.
     for (heard, hinders) in [(1, too_few(1)), (2, Hindrance::NewerData(B))] {
         let mut hand = Hand::booted(7, C);
-        let (epoch, role, position) = (epoch(5), Role::Replica, offset(0));
-        hand.message(A, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+        hand.hear_old(A, 5, Role::Replica, 0);
         assert_eq!(peer(&hand, A).refusal, Some(Refusal::Outranks));
         for peer in [B, D].into_iter().take(heard) {
             hand.hear(peer, newer);
@@ -324,8 +307,7 @@ fn a_status_says_what_there_is() {
     hand.accept(C, 6);
     assert_eq!(hand.leads(), Some(6));
     assert_eq!(peer(&hand, B).trusted_until, None, "b has not been heard");
-    let (epoch, role, position) = (epoch(6), Role::Replica, offset(0));
-    hand.message(B, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+    hand.hear_old(B, 6, Role::Replica, 0);
     assert_eq!(peer(&hand, B).heard.unwrap().dialect, Dialect::Legacy);
     let alone = Hand::new(config(1, A), &Restored::Nothing);
     assert_eq!(status(&alone).next_deadline, None);

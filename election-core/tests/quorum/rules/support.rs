@@ -48,21 +48,6 @@ fn who_is_bound_elsewhere_echoes_nothing() {
 }
 
 #[test]
-fn support_from_before_a_promise_is_not_echoed_after_it() {
-    let mut hand = Hand::following(3);
-    hand.slow_disk = true;
-    hand.hear(B, primary(8));
-    hand.hear(C, primary(9)); // b is not followed by the time its epoch is durable
-    hand.finish_saving();
-    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
-    let heartbeat = hand.next_heartbeat();
-    assert_eq!(
-        (heartbeat.epoch, heartbeat.extension.unwrap().attestation.echo()),
-        (epoch(8), None)
-    );
-}
-
-#[test]
 fn support_lasts_down_after_and_its_end_is_told() {
     let mut hand = Hand::following(3);
     hand.run(70); // between two heartbeats of its own
@@ -107,26 +92,6 @@ fn heartbeats_count_once_and_in_order() {
     assert_eq!(hand.echoes(), Some(newest));
     hand.run_to(BOOTED + 5_000);
     assert_eq!(hand.quorum.supported(), None, "the replay extended nothing");
-}
-
-#[test]
-fn what_was_overtaken_says_nothing() {
-    let mut hand = Hand::booted(3, A);
-    hand.hear(B, Beat { position: offset(9), ..replica(5) });
-    hand.hear(B, Beat { availability: Busy, ..replica(5) });
-    for ago in [0, 1] {
-        let stamp = hand.old_stamp(B, ago);
-        let free = hand.beat(replica(5), stamp);
-        hand.message(B, free);
-    }
-    assert_eq!(hand.offers(), [], "b had found a primary by then");
-}
-
-#[test]
-fn a_primary_of_the_past_is_not_followed() {
-    let mut hand = Hand::booted(3, A);
-    hand.hear(C, primary(4));
-    assert_eq!((hand.quorum.followed(), hand.quorum.supported()), (None, None));
 }
 
 #[test]
@@ -250,18 +215,6 @@ fn a_primary_says_the_epoch_that_its_tenure_began_with() {
 }
 
 #[test]
-fn an_announcement_from_before_the_end_changes_nothing() {
-    let mut hand = Hand::following(3);
-    hand.hear(C, primary(6));
-    hand.hear(C, Beat { availability: Busy, ..replica(6) });
-    let stamp = Some(hand.old_stamp(C, 1));
-    let address = Label::new("c:1").unwrap();
-    hand.message(C, Message::Announce { epoch: epoch(6), address, token: epoch(6), stamp });
-    assert_eq!(hand.quorum.supported(), None);
-    assert_eq!(hand.quorum.followed(), None);
-}
-
-#[test]
 fn epoch_zero_has_no_primary() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.hear(C, primary(0));
@@ -273,12 +226,6 @@ fn followed(hand: &Hand) -> Option<Peer> {
     [A, B, C, D, E].into_iter().find(|peer| id(*peer) == term.leader)
 }
 
-/// An announcement that `c` gave this stamp.
-fn announcement(stamp: Stamp) -> Message {
-    let (epoch, address) = (epoch(6), Label::new("c:1").unwrap());
-    Message::Announce { epoch, address, token: epoch, stamp: Some(stamp) }
-}
-
 #[test]
 fn an_announcement_extends_support_unless_overtaken() {
     for (overtaken, ends) in [(false, BOOTED + 8_000), (true, BOOTED + 5_000)] {
@@ -287,7 +234,7 @@ fn an_announcement_extends_support_unless_overtaken() {
         let newest = hand.old_stamp(C, 0);
         hand.run(3_000);
         let stamp = if overtaken { early } else { hand.stamp(C) };
-        hand.message(C, announcement(stamp));
+        hand.message(C, announcement(6, stamp));
         assert_eq!(hand.echoes(), Some(if overtaken { newest } else { stamp }));
         hand.run_to(ends - 1);
         assert_eq!(hand.quorum.supported(), Some((C, epoch(6))), "{overtaken}");
@@ -295,18 +242,6 @@ fn an_announcement_extends_support_unless_overtaken() {
         assert_eq!(hand.quorum.supported(), None, "{overtaken}");
         assert_eq!(hand.saved.len(), 1, "nothing but the first promise had to be saved");
     }
-}
-
-#[test]
-fn a_second_life_does_not_prolong_the_firsts_support() {
-    let mut hand = Hand::following(3);
-    hand.run(3_000);
-    hand.disconnect(C);
-    hand.restart(C);
-    hand.hear(C, primary(6));
-    hand.hear(C, primary(6));
-    hand.run_to(BOOTED + 5_000);
-    assert_eq!(hand.quorum.supported(), None);
 }
 
 #[test]
@@ -339,17 +274,6 @@ fn a_primary_is_followed_while_it_raises_its_voters_epoch() {
 }
 
 #[test]
-fn a_late_request_of_the_followed_primary_does_not_depose_it() {
-    // The heartbeat was given before the announcement that came first.
-    let mut hand = Hand::following(3);
-    let (early, late) = (hand.stamp(C), hand.stamp(C));
-    hand.message(C, announcement(late));
-    let early = hand.beat(replica(6), early);
-    hand.message(C, early);
-    assert_eq!((followed(&hand), hand.quorum.supported()), (Some(C), Some((C, epoch(6)))));
-}
-
-#[test]
 fn a_busy_disk_delays_pledges_but_not_following() {
     let mut hand = Hand::booted(4, A);
     hand.slow_disk = true;
@@ -373,16 +297,11 @@ fn a_busy_disk_delays_pledges_but_not_following() {
     hand.hear(B, replica(8));
     assert_eq!((followed(&hand), hand.quorum.supported()), (None, Some((C, epoch(6)))));
     // Support that waits for it is not given, if the primary has gone on, or another claims the epoch.
-    for (other, number, list) in [(C, 9, 0), (D, 8, 0), (C, 8, 7)] {
+    for (other, number, list) in [(C, 9, None), (D, 8, None), (C, 8, Some(7))] {
         let mut hand = Hand::booted(4, A);
         hand.slow_disk = true;
         hand.hear(C, primary(8));
-        let stamp = hand.stamp(other);
-        let mut message = hand.beat(primary(number), stamp);
-        if let (Message::Heartbeat(heartbeat), 1..) = (&mut message, list) {
-            heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(list);
-        }
-        hand.message(other, message);
+        hand.hear(other, Beat { list, ..primary(number) });
         hand.finish_saving();
         assert_eq!(hand.quorum.supported(), None, "{other:?}");
     }
@@ -411,4 +330,45 @@ fn a_heartbeat_without_an_address_takes_no_address_away() {
     assert!(
         matches!(told, Some(Change::Followed { label: Some(label), .. }) if label.as_str() == "c:2")
     );
+}
+
+#[test]
+fn a_late_request_of_the_followed_primary_does_not_depose_it() {
+    // The heartbeat was given before the announcement that came first.
+    let mut hand = Hand::following(3);
+    let (early, late) = (hand.stamp(C), hand.stamp(C));
+    hand.message(C, announcement(6, late));
+    let early = hand.beat(replica(6), early);
+    hand.message(C, early);
+    assert_eq!((followed(&hand), hand.quorum.supported()), (Some(C), Some((C, epoch(6)))));
+}
+
+#[test]
+fn an_announcement_from_before_the_end_changes_nothing() {
+    let mut hand = Hand::following(3);
+    hand.hear(C, primary(6));
+    hand.hear(C, Beat { availability: Busy, ..replica(6) });
+    let overtaken = announcement(6, hand.old_stamp(C, 1));
+    hand.message(C, overtaken);
+    assert_eq!(hand.quorum.supported(), None);
+    assert_eq!(hand.quorum.followed(), None);
+}
+
+#[test]
+fn a_primary_of_the_past_is_not_followed() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(C, primary(4));
+    assert_eq!((hand.quorum.followed(), hand.quorum.supported()), (None, None));
+}
+
+#[test]
+fn a_second_life_does_not_prolong_the_firsts_support() {
+    let mut hand = Hand::following(3);
+    hand.run(3_000);
+    hand.disconnect(C);
+    hand.restart(C);
+    hand.hear(C, primary(6));
+    hand.hear(C, primary(6));
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(hand.quorum.supported(), None);
 }

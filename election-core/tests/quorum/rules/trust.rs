@@ -186,26 +186,6 @@ fn another_that_has_won_ends_it_at_once() {
 }
 
 #[test]
-fn an_announcement_is_repeated_until_it_is_echoed() {
-    let announced = |hand: &mut Hand| -> Vec<Audience> {
-        let sent = core::mem::take(&mut hand.sent).into_iter();
-        let announcements = sent.filter(|(_, message)| matches!(message, Message::Announce { .. }));
-        announcements.map(|(to, _)| to).collect()
-    };
-    let mut hand = Hand::leading(3);
-    assert_eq!(announced(&mut hand), [Audience::All]);
-    // An echo of the offer does not show that the announcement was seen.
-    hand.hear(B, echo(6, 1));
-    hand.run(200);
-    assert_eq!(announced(&mut hand), [Audience::All]);
-    let sent = newest_stamp(&mut hand);
-    hand.hear(B, echo(6, sent));
-    hand.sent.clear();
-    hand.run(200);
-    assert_eq!(announced(&mut hand), [Audience::One(C)]);
-}
-
-#[test]
 fn an_announcement_goes_to_who_is_heard_again() {
     let mut hand = Hand::leading(3);
     let sent = newest_stamp(&mut hand);
@@ -225,8 +205,7 @@ fn an_announcement_goes_to_who_is_heard_again() {
     hand.sent.clear();
     hand.hear(B, echo(6, sent));
     assert!(!hand.sent.iter().any(announced), "{:?}", hand.sent);
-    hand.disconnect(B);
-    hand.restart(B);
+    hand.replace(B);
     hand.hear(B, replica(6));
     assert!(hand.sent.iter().any(announced), "{:?}", hand.sent);
 }
@@ -248,9 +227,7 @@ fn an_announcement_is_repeated_for_who_missed_it() {
                 _ => {}
             }
         }
-        for peer in [B, C] {
-            hand.hear(peer, echo(6, newest));
-        }
+        hand.hear_all(&[B, C], echo(6, newest));
     }
     assert!((2..=4).contains(&announcements), "{announcements} in ten seconds");
 }

@@ -53,9 +53,8 @@ fn the_past_gets_no_votes() {
 #[test]
 fn one_vote_an_epoch_even_across_a_restart() {
     for (voted_for, from, votes) in [(B, C, false), (C, C, true)] {
-        let restored = Restored::Ballot(ballot(3, 6, Some(voted_for)));
-        let mut hand = Hand::new(config(3, A), &restored);
-        hand.run_to(BOOTED);
+        let ballot = ballot(3, 6, Some(voted_for));
+        let hand = Hand::booted_from(config(3, A), ballot, Some(offset(0)));
         judged(hand, from, 6, offset(0), votes);
     }
 }
@@ -147,24 +146,11 @@ fn a_vote_that_was_let_go_is_not_repeated_before_it_is_durable() {
 }
 
 #[test]
-fn a_save_that_nobody_waits_for_settles_nothing() {
-    let mut hand = Hand::booted(3, A);
-    hand.slow_disk = true;
-    hand.event(Event::SaveFailed(epoch(5)));
-    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
-    hand.offer(C, 8, offset(0));
-    hand.fail_saving();
-    hand.event(Event::Saved(epoch(8)));
-    assert_eq!((hand.votes(), hand.quorum.supported()), (vec![], None));
-}
-
-#[test]
 fn who_leaves_votes_no_more_and_epoch_zero_gets_no_votes() {
     let mut hand = Hand::booted(3, A);
     hand.input(Input::Withdraw);
     judged(hand, C, 6, offset(0), false);
-    let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 0, None)));
-    hand.run_to(BOOTED);
+    let hand = Hand::booted_from(config(3, A), ballot(3, 0, None), Some(offset(0)));
     judged(hand, C, 0, offset(0), false);
 }
 
@@ -248,12 +234,7 @@ fn everything_is_judged_again_once_the_vote_is_durable() {
             hand.hear(C, candidate(6));
         }),
         ("c has another list of members", false, |hand| {
-            let stamp = hand.stamp(C);
-            let mut message = hand.beat(candidate(6), stamp);
-            if let Message::Heartbeat(heartbeat) = &mut message {
-                heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(7);
-            }
-            hand.message(C, message);
+            hand.hear(C, Beat { list: Some(7), ..candidate(6) });
         }),
         ("own data moved", false, |hand| {
             hand.event(Event::Position(offset(9)));
@@ -262,8 +243,7 @@ fn everything_is_judged_again_once_the_vote_is_durable() {
             hand.hear(C, replica(6));
         }),
         ("c became another process", false, |hand| {
-            hand.disconnect(C);
-            hand.restart(C);
+            hand.replace(C);
             hand.hear(C, candidate(6));
         }),
         ("b won that election", false, |hand| {
@@ -392,4 +372,16 @@ fn a_save_of_another_epoch_releases_no_vote() {
     assert_eq!(hand.votes(), [(C, 8)]);
     hand.event(Event::Saved(epoch(8)));
     assert_eq!(hand.votes(), [], "once");
+}
+
+#[test]
+fn a_save_that_nobody_waits_for_settles_nothing() {
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.event(Event::SaveFailed(epoch(5)));
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+    hand.offer(C, 8, offset(0));
+    hand.fail_saving();
+    hand.event(Event::Saved(epoch(8)));
+    assert_eq!((hand.votes(), hand.quorum.supported()), (vec![], None));
 }

@@ -3,9 +3,7 @@
 //! Rule: Witnesses.
 
 use super::*;
-use election_core::quorum::{
-    Ballot, Config, ConfigBuilder, ConfigError, Copies, Heartbeat, Warning,
-};
+use election_core::quorum::{Ballot, Config, ConfigBuilder, ConfigError, Copies, Heartbeat};
 
 /// Three members, of which `c` is a witness.
 fn pair(me: Peer) -> ConfigBuilder {
@@ -13,25 +11,19 @@ fn pair(me: Peer) -> ConfigBuilder {
 }
 
 /// The ballot of a member of that list.
-fn recorded(floor: u64) -> Restored {
+fn recorded(floor: u64) -> Ballot {
     let members = pair(A).build().unwrap().members().fingerprint();
-    Restored::Ballot(Ballot { members, floor: offset(floor), ..ballot(3, 5, None) })
+    Ballot { members, floor: offset(floor), ..ballot(3, 5, None) }
 }
 
 /// The witness, past its boot grace, which has recorded this offset.
 fn witness(floor: u64) -> Hand {
-    let mut hand = Hand::new(pair(C), &recorded(floor));
-    hand.run_to(BOOTED);
-    hand.sent.clear();
-    hand
+    Hand::booted_from(pair(C), recorded(floor), Some(offset(0)))
 }
 
 /// A data node, past its boot grace, with data up to this offset.
 fn data_node(me: Peer, reached: u64) -> Hand {
-    let mut hand = Hand::with_data(pair(me), &recorded(0), Some(offset(reached)));
-    hand.run_to(BOOTED);
-    hand.sent.clear();
-    hand
+    Hand::booted_from(pair(me), recorded(0), Some(offset(reached)))
 }
 
 /// The next heartbeat to a member that this node hears. (A member that it has not heard may be one
@@ -68,8 +60,7 @@ fn a_witness_votes_and_never_stands_for_election() {
 
 #[test]
 fn what_the_application_of_a_witness_says_of_data_means_nothing() {
-    let mut hand = Hand::with_data(pair(C), &recorded(0), None);
-    hand.run_to(BOOTED);
+    let mut hand = Hand::booted_from(pair(C), recorded(0), None);
     hand.event(Event::Position(offset(1_000)));
     assert_eq!(hand.next_heartbeat().position, offset(0));
     hand.offer(A, 6, offset(1));
@@ -142,10 +133,8 @@ fn a_witness_remembers_until_an_operator_accepts_the_loss() {
     assert_eq!(told(&mut hand, B).position, offset(100));
     hand.offer(B, 6, offset(50));
     assert_eq!(hand.votes(), []);
-    let mut hand = Hand::new(pair(C).accept_loss(true), &recorded(100));
+    let mut hand = Hand::booted_from(pair(C).accept_loss(true), recorded(100), Some(offset(0)));
     assert_eq!(hand.saved.last().map(|ballot| ballot.floor), Some(offset(0)), "for good");
-    hand.run_to(BOOTED);
-    hand.sent.clear();
     hand.offer(B, 6, offset(50));
     assert_eq!(hand.votes(), [(B, 6)]);
 }
@@ -153,9 +142,8 @@ fn a_witness_remembers_until_an_operator_accepts_the_loss() {
 #[test]
 fn a_data_node_that_lost_its_disk_can_accept_the_loss_too() {
     let start = |accepts: bool| {
-        let mut hand =
-            Hand::with_data(pair(A).accept_loss(accepts), &recorded(100), Some(offset(0)));
-        hand.run_to(BOOTED);
+        let config = pair(A).accept_loss(accepts);
+        let mut hand = Hand::booted_from(config, recorded(100), Some(offset(0)));
         hand.hear(B, waits(5, 50));
         hand.sent.clear();
         hand.offer(B, 6, offset(50));
@@ -173,8 +161,7 @@ fn a_start_with_nothing_to_catch_up_with_records_nothing() {
     assert_eq!((hand.quorum.supported(), hand.saved.len()), (Some((B, epoch(5))), 0));
     assert_eq!(hand.quorum.copies(offset(0)).data_nodes, 1, "b's, and none of its own");
     // Nor is there a loss to accept.
-    let mut hand = Hand::new(pair(A).accept_loss(true), &recorded(0));
-    hand.run_to(BOOTED);
+    let hand = Hand::booted_from(pair(A).accept_loss(true), recorded(0), Some(offset(0)));
     assert_eq!(hand.saved, []);
 }
 
@@ -207,10 +194,8 @@ fn nobody_waits_for_a_witness_nor_asks_for_its_data() {
     // The witness has the lowest id, and would be the better candidate.
     let list = |me| config(3, me).witnesses([id(A)]);
     let fingerprint = list(B).build().unwrap().members().fingerprint();
-    let restored = Restored::Ballot(Ballot { members: fingerprint, ..ballot(3, 5, None) });
-    let mut hand = Hand::new(list(B), &restored);
-    hand.run_to(BOOTED);
-    hand.sent.clear();
+    let ballot = Ballot { members: fingerprint, ..ballot(3, 5, None) };
+    let mut hand = Hand::booted_from(list(B), ballot, Some(offset(0)));
     hand.hear(A, Beat { availability: Waiting, ..replica(5) });
     hand.hear(C, replica(5));
     assert_eq!(hand.offers(), [6]);
@@ -253,19 +238,6 @@ fn a_primary_learns_how_many_nodes_have_a_position() {
 }
 
 #[test]
-fn a_primary_hands_over_to_no_witness() {
-    let mut hand = data_node(A, 0);
-    hand.hear(B, replica(5));
-    hand.hear(C, Beat { availability: FreeAside, ..replica(5) });
-    hand.accept(B, 6);
-    hand.accept(C, 6);
-    assert_eq!(hand.leads(), Some(6));
-    hand.hear(C, Beat { availability: BusyAside, ..replica(6) });
-    let refused = Alert::HandOverRefused { to: Some(id(C)), heard: true };
-    assert_eq!(hand.event(Event::HandOver(C)), Some(Change::Alert(refused)));
-}
-
-#[test]
 fn an_older_version_never_waits_for_a_witness() {
     // Its candidates stand back for whoever has the higher offset.
     let mut hand = witness(100);
@@ -284,24 +256,12 @@ fn a_list_that_leaves_nobody_to_lead_is_refused() {
     assert_eq!(build(config(3, A).witnesses([id(D)])), Err(ConfigError::NotAMember(id(D))));
     let preferred = pair(A).preferred_primary(id(C));
     assert_eq!(build(preferred), Err(ConfigError::WitnessPreferred(id(C))));
-    let warned = |config: ConfigBuilder, warning| {
-        config.build().unwrap().warnings().any(|given| given == warning)
-    };
-    assert!(warned(pair(A), Warning::TwoDataNodes));
-    assert!(warned(config(3, A).witnesses([id(B), id(C)]), Warning::OneDataNode));
-    assert!(warned(pair(A).accept_loss(true), Warning::AcceptsLoss));
-    assert!(!warned(config(3, A), Warning::TwoDataNodes));
 }
 
 #[test]
 fn lists_with_and_without_a_witness_do_not_vote_together() {
     let mut hand = data_node(A, 0);
-    let stamp = hand.stamp(B);
-    let mut message = hand.beat(replica(5), stamp);
-    let without = config(3, B).build().unwrap().members().fingerprint();
-    if let Message::Heartbeat(heartbeat) = &mut message {
-        heartbeat.extension.as_mut().unwrap().fingerprint = without;
-    }
-    let told = hand.message(B, message);
+    let without = config(3, B).build().unwrap().members().fingerprint().get();
+    let told = hand.hear(B, Beat { list: Some(without), ..replica(5) });
     assert_eq!(told, Some(Change::Alert(Alert::MembersDiffer { node: id(B) })));
 }

@@ -52,23 +52,10 @@ fn a_list_that_differs_again_is_told_again() {
     let mut hand = Hand::booted(3, A);
     let differs = Alert::MembersDiffer { node: id(B) };
     for times in 1..4 {
-        other_list(&mut hand, B, replica(5));
-        hand.stamp(B); // the one that `other_list` used
+        hand.hear(B, Beat { list: Some(1), ..replica(5) });
         assert_eq!(hand.alerts(), vec![&differs; times]);
         hand.hear(B, Beat { availability: Busy, ..replica(5) });
     }
-}
-
-#[test]
-fn two_primaries_of_a_later_epoch_are_told_too() {
-    let mut hand = Hand::following(3);
-    for number in [6, 7] {
-        hand.hear(C, primary(number));
-        hand.hear(B, primary(number));
-    }
-    let nodes = [id(C), id(B)];
-    let two = |number| Alert::TwoPrimaries { epoch: epoch(number), nodes: nodes.clone() };
-    assert_eq!(hand.alerts(), [&two(6), &two(7)]);
 }
 
 #[test]
@@ -83,7 +70,7 @@ fn a_disk_that_fails_again_is_told_again() {
     }
     assert_eq!(hand.alerts(), [&failed(6)]);
     let differs = Alert::MembersDiffer { node: id(B) };
-    other_list(&mut hand, B, replica(5));
+    hand.hear(B, Beat { list: Some(1), ..replica(5) });
     assert_eq!(hand.alerts(), [&failed(6), &differs], "nor when something else is told");
     hand.finish_saving();
     hand.hear(C, primary(9));

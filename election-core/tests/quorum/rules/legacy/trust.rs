@@ -88,24 +88,6 @@ fn an_old_peer_is_told_the_address_up_to_the_leaders_epoch() {
 }
 
 #[test]
-fn a_peer_that_an_older_version_has_replaced_no_longer_echoes() {
-    let mut hand = Hand::leading(3);
-    for _ in 0..30 {
-        let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
-        hand.hear(B, echo(6, sent)); // c is no longer heard
-    }
-    let (trusted, now) = (hand.trusts(), hand.now);
-    hand.disconnect(B);
-    hand.connections[B.index()] = 2;
-    for _ in 0..60 {
-        hand.run(200);
-        beat(&mut hand, B, 6, Role::Replica);
-    }
-    assert!(hand.leads() == Some(6) && trusted.1 < now + 12_000 && hand.trusts().1 > now + 12_000);
-    assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
-}
-
-#[test]
 fn whom_an_unheard_primary_has_deposed_waits_longer_each_time() {
     let mut hand = leading_old_peers();
     let mut waits = Vec::new();

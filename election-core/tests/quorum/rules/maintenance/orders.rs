@@ -20,8 +20,7 @@ fn in_a_pause_no_other_is_elected_for_being_followed() {
         let late = hand.stamp(C);
         hand.hear(C, primary(6));
         hand.run(3_000);
-        let (address, token) = (Label::new("c:1").unwrap(), epoch(6));
-        hand.message(C, Message::Announce { epoch: token, address, token, stamp: Some(late) });
+        hand.message(C, announcement(6, late));
         hand.run_to(BOOTED + 5_100);
         assert!(hand.quorum.supported().is_none() && hand.quorum.followed().is_some());
         hand.sent.clear();
@@ -86,9 +85,7 @@ fn who_holds_a_proposal_counts_from_when_it_votes() {
 #[test]
 fn every_heartbeat_reminds_who_is_behind() {
     // The first member, too.
-    let restored = Restored::Ballot(ballot(3, 5, None));
-    let mut hand = Hand::new(config(3, B), &restored);
-    hand.run_to(BOOTED);
+    let mut hand = Hand::booted(3, B);
     hand.listen(BOOTED + 1_000, &[(C, primary(6)), (A, echo(6, 0))]);
     tell(&mut hand, C, pause(1, C), true);
     let holds = held(&pause(1, C), true);

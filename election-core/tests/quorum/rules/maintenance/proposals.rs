@@ -2,16 +2,10 @@
 
 use super::*;
 use core::time::Duration;
-use election_core::quorum::Fingerprint;
 
 /// A heartbeat of `from`, which was given another list of members.
 fn other_list(hand: &mut Hand, from: Peer) {
-    let stamp = hand.stamp(from);
-    let mut message = hand.beat(replica(5), stamp);
-    if let Message::Heartbeat(heartbeat) = &mut message {
-        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
-    }
-    hand.message(from, message);
+    hand.hear(from, Beat { list: Some(1), ..replica(5) });
 }
 
 #[test]
@@ -160,12 +154,9 @@ fn an_agreed_record_that_is_repeated_moves_no_end() {
 #[test]
 fn nobody_gets_a_record_who_could_not_read_it_or_is_gone() {
     let restored = Ballot { maintenance: pause(3, B), ..ballot(5, 5, None) };
-    let mut hand = Hand::new(config(5, A), &Restored::Ballot(restored));
-    hand.run_to(BOOTED);
+    let mut hand = Hand::booted_from(config(5, A), restored, Some(offset(0)));
     hand.hear(B, replica(5));
-    let (epoch, role, position) = (epoch(5), Role::Replica, offset(0));
-    let legacy = election_core::quorum::Heartbeat { epoch, role, position, extension: None };
-    hand.message(C, Message::Heartbeat(legacy));
+    hand.hear_old(C, 5, Role::Replica, 0);
     other_list(&mut hand, D);
     hand.hear(E, replica(5));
     hand.disconnect(E);
