@@ -12,7 +12,6 @@ mod policies;
 mod pooler;
 mod readonly;
 mod refused;
-mod rights;
 mod schemas;
 mod sessions;
 mod stale;
@@ -58,7 +57,6 @@ async fn postgres() {
     patiently("second set", schemas::a_second_set_of_tables_is_not_made_unasked(&server)).await;
     patiently("channels", schemas::schemas_do_not_hear_of_each_other(&server)).await;
     patiently("senseless", schemas::a_senseless_statement_is_fatal::<OnPostgres>(&server)).await;
-    patiently("reader", rights::a_reader_on_postgres_holds_up_nobody(&server)).await;
     patiently("silence", ill::who_does_not_answer_is_named(&server)).await;
     patiently("lock", ill::a_lock_has_a_holder_on_postgres(&server)).await;
     patiently("queue", ill::whoever_queues_for_a_row_names_its_holder(&server)).await;
@@ -88,7 +86,6 @@ async fn mariadb() {
     patiently("dropped", ill::tables_that_were_dropped_are_missed::<OnMariaDb>(&server)).await;
     patiently("short", ill::what_is_short_on_mariadb(&server)).await;
     patiently("astray", ill::who_speaks_something_else_is_told_apart(&server)).await;
-    patiently("reader", rights::a_reader_on_mariadb_can_cost_the_lease(&server)).await;
     patiently("read only", readonly::a_server_that_is_read_only(&server)).await;
     patiently("forgetful", readonly::a_server_that_forgets_is_warned_of(&server)).await;
     patiently("begun", sessions::what_begins_in_a_transaction_is_committed(&server)).await;

@@ -6,72 +6,21 @@ use crate::support::{
     On, OnPostgres, assert_refused, assert_says, elector, message, registration_in, take_part,
 };
 use election_driver::core::{
-    Change, Loss, Namespace,
+    Namespace,
     lease::{Candidacy, Failure},
 };
 use election_testing::{Pooler, Server};
-use election_tokio::{Election, Handle, PgStore, Status, StoreError};
+use election_tokio::{PgStore, Status, StoreError};
 use sqlx::{
     ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _,
     postgres::{PgConnectOptions, PgSslMode},
 };
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-
-/// The pooler, with an application behind the same few connections, so that sessions can change at
-/// any time.
-struct Busy {
-    pooler: Pooler,
-    application: JoinSet<()>,
-}
-
-impl Busy {
-    fn new(server: &Server) -> Self {
-        let pooler = tokio::task::block_in_place(|| Pooler::start(server, 3, "transaction", ""));
-        let mut application = JoinSet::new();
-        for number in 0..4 {
-            let options: PgConnectOptions = pooler.url().parse().unwrap();
-            application.spawn(async move {
-                let options = options.extra_float_digits(None);
-                let mut connection = options.connect().await.unwrap();
-                loop {
-                    // By the simple protocol, as an application has to.
-                    let pause = format!("SELECT pg_sleep(0.00{number})");
-                    connection.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(pause))).await.unwrap();
-                    assert_eq!(
-                        left(&mut connection, ANYTHING).await,
-                        0,
-                        "somebody leaves things behind"
-                    );
-                }
-            });
-        }
-        Self { pooler, application }
-    }
-
-    fn store(&self) -> PgStore {
-        let url = format!("{}?statement-cache-capacity=0", self.pooler.url());
-        PgStore::connect(&url).unwrap()
-    }
-
-    fn elector(&self, node: &str) -> Handle {
-        let ttl = Duration::from_secs(3);
-        Election::builder("e").node(node).ttl(ttl).store(self.store()).build().unwrap().start()
-    }
-
-    async fn assert_undisturbed(mut self) {
-        let ended = self.application.try_join_next();
-        assert!(ended.is_none(), "the application was disturbed: {ended:?}");
-        self.application.shutdown().await;
-    }
-}
 
 const LISTENING: &str = "SELECT count(*) FROM pg_listening_channels()";
 const ANYTHING: &str = "SELECT (SELECT count(*) FROM pg_prepared_statements) \
@@ -84,11 +33,14 @@ async fn left(connection: &mut PgConnection, count: &'static str) -> i64 {
 }
 
 pub(crate) async fn elections_work_by_polling(server: &Server) {
-    let busy = Busy::new(server);
-    busy.store().ensure_schema().await.unwrap();
+    OnPostgres::ensure_schema(&mut OnPostgres::store(&server.url())).await.unwrap();
+    // So few connections that sessions can change at any time.
+    let pooler = tokio::task::block_in_place(|| Pooler::start(server, 3, "transaction", ""));
+    let url = format!("{}?statement-cache-capacity=0", pooler.url());
+    let strangers = Strangers::begin(&pooler, ANYTHING);
     let mut crowd = JoinSet::new();
     for _ in 0..4 {
-        let mut store = busy.store();
+        let mut store = OnPostgres::store(&url);
         crowd.spawn(async move {
             for _ in 0..20 {
                 take_part::<OnPostgres>(&mut store).await.unwrap();
@@ -96,26 +48,8 @@ pub(crate) async fn elections_work_by_polling(server: &Server) {
         });
     }
     crowd.join_all().await;
-
-    let a = busy.elector("a");
-    let first = a.elected().await.unwrap().epoch();
-    let mut changes = a.changes();
-    let until = a.lease().unwrap().until();
-    let renewed =
-        |status: &Status| status.tenure.as_ref().is_none_or(|tenure| tenure.until > until);
-    assert!(a.watch().until(renewed).await.tenure.is_some(), "it renews");
-    let b = busy.elector("b");
-    b.watch().until(|status| status.leader.is_some()).await;
-    a.resign().await.unwrap();
-    let second = b.elected().await.unwrap();
-    assert!(second.epoch() > first);
-    drop(second);
-    assert!(matches!(changes.next().await, Ok(Some(Change::Elected(_)))));
-    let lost = changes.next().await;
-    assert!(matches!(lost, Ok(Some(Change::Lost { reason: Loss::Resigned, .. }))));
-    a.shutdown().await;
-    b.shutdown().await;
-    busy.assert_undisturbed().await;
+    leaders_come_and_go(&url).await;
+    assert_eq!(strangers.end().await, 0, "transactions of others");
 }
 
 /// Whether the pooler already refuses what sqlx asks for, or lets it in and then loses its
@@ -142,7 +76,8 @@ struct Strangers {
 }
 
 impl Strangers {
-    fn begin(pooler: &Pooler) -> Self {
+    /// None of their sessions may ever have what this counts.
+    fn begin(pooler: &Pooler, nothing: &'static str) -> Self {
         let (stop, done, mut at_work) =
             (CancellationToken::new(), Arc::<AtomicU64>::default(), JoinSet::new());
         for _ in 0..3 {
@@ -164,7 +99,7 @@ impl Strangers {
                                 break;
                             }
                         }
-                        assert_eq!(left(&mut connection, LISTENING).await, 0, "somebody listens");
+                        assert_eq!(left(&mut connection, nothing).await, 0, "{nothing}");
                     }
                     let _ = connection.close().await;
                 }
@@ -195,7 +130,7 @@ pub(crate) async fn one_that_drops_options_has_no_sessions_of_ours(
     let start = || Pooler::start(server, 10, mode, "extra_float_digits,options");
     let pooler = tokio::task::block_in_place(start);
     let url = format!("{}{parameter}", pooler.url());
-    let strangers = Strangers::begin(&pooler);
+    let strangers = Strangers::begin(&pooler, LISTENING);
     while strangers.done() < 50 {
         failing_calls(server, &url).await;
     }

@@ -8,7 +8,6 @@ use election_driver::core::{
 };
 use election_testing::Server;
 use election_tokio::{Handle, SqliteStore, Store};
-use sqlx::{Connection as _, Executor as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::time::Duration;
 
 const COUNT: &str = "SELECT COUNT(*) FROM election_candidate WHERE expires_ms = 1";
@@ -43,15 +42,13 @@ pub(crate) async fn old_entries_go_in_bites_in_a_file() {
     let file = directory.path().join("e.db");
     let mut store = SqliteStore::open(&file).unwrap();
     store.ensure_schema().await.unwrap();
-    let options = SqliteConnectOptions::new().filename(&file);
-    let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+    let connection = rusqlite::Connection::open(&file).unwrap();
     let numbers = "FROM (WITH RECURSIVE s (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM s WHERE n < 2500) \
                    SELECT CAST(n AS TEXT) AS n FROM s)";
-    connection.execute(sqlx::AssertSqlSafe(insert(numbers))).await.unwrap();
-    let connection = tokio::sync::Mutex::new(connection);
+    connection.execute_batch(&insert(numbers)).unwrap();
     let count = async || {
-        let mut connection = connection.lock().await;
-        sqlx::query_scalar::<_, u64>(COUNT).fetch_one(&mut *connection).await.unwrap()
+        let count = connection.query_row(COUNT, [], |row| row.get::<_, u32>(0));
+        u64::from(count.unwrap())
     };
     assert_eq!(count().await, 2500);
     first_bite(&mut store).await;

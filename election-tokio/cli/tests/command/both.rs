@@ -5,8 +5,8 @@ use super::{
     process::{eventually, every_pid, freeze, send},
     world::{Candidate, World},
 };
-use rustix::process::{Signal, geteuid};
-use std::{fs, process::Command};
+use rustix::process::Signal;
+use std::fs;
 
 const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "300ms"];
 /// The job's first process waits for one that has moved on.
@@ -114,23 +114,13 @@ fn an_isolated_job_ends_like_any_other() {
 fn an_ordinary_user_isolates_its_job_or_is_told_why_not() {
     let (world, programs) = place::open();
     let election = programs.path().join("election");
-    let mut words: Vec<&str> = Vec::new();
-    if geteuid().is_root() {
-        words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
-    }
-    let namespaces = Command::new(words.first().unwrap_or(&"env"))
-        .args(words.iter().skip(1))
-        .args(["unshare", "-Urpf", "--mount-proc", "true"])
-        .status()
-        .expect("unshare")
-        .success();
-    let url = world.url();
-    words.extend([election.to_str().expect("UTF-8"), "run", "--store", &url, "--name", "default"]);
-    words.extend(LONG);
-    words.extend(["--isolate", "--"]);
-    words.extend(JOB);
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]).env(job::PLACE, world.path()).current_dir(world.path());
+    let mut unshare = place::as_nobody("unshare".as_ref());
+    let unshared = unshare.args(["-Urpf", "--mount-proc", "true"]).status();
+    let namespaces = unshared.expect("unshare").success();
+    let mut command = place::as_nobody(&election);
+    command.args(["run", "--store", &world.url(), "--name", "default"]).args(LONG);
+    command.args(["--isolate", "--"]).args(JOB);
+    command.env(job::PLACE, world.path()).current_dir(world.path());
     let mut candidate = world.start(command);
     if namespaces {
         eventually("work", || (works(&world) > 0).then_some(()));

@@ -178,6 +178,12 @@ fn a_member_that_hears_too_few_says_so() {
     }
     let status = members.ask("status", "n1", &["--exit-code"]);
     assert_eq!(status.status.code(), Some(125), "that nobody leads is not known: {status:?}");
+    let text = String::from_utf8_lossy(&status.stdout);
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("must hear 2 more of the others"), "{text}");
+    refused(&members.ask("pause", "n1", &[]), 125, &["1", "2"]);
+    let words = ["is not known who", "nobody was asked", "ask a member that hears a majority"];
+    refused(&members.ask("resign", "n1", &[]), 125, &words);
     let (code, json) = answered(&members.ask("check", "n1", &["--json"]));
     let json = &parsed(&json)[0];
     assert_eq!((code, &json["holds"], &json["leader"]), (Some(125), &Value::Null, &Value::Null));
@@ -221,22 +227,4 @@ fn who_is_not_elected_exits_as_it_was_told_to() {
     assert_eq!(world.candidate("next", &options, "exit=124").exit(), Some(124));
     let wrong = world.output(&mut world.run(&["--try", "--conflict-exit-code", "256"], ""));
     refused(&wrong, 125, &["--conflict-exit-code", "256", "255"]);
-}
-
-/// What a follower does not hear of, it finds at its next look.
-#[test]
-fn the_interval_is_what_the_leader_and_its_followers_are_told() {
-    let world = World::new();
-    let wrong = world.output(&mut world.run(&["--ttl", "3s", "--interval", "3s"], ""));
-    refused(&wrong, 125, &["interval", "ttl"]);
-    let row = |world: &World| -> Value {
-        let output = world.output(&mut world.election("status", &["--json"]));
-        parsed(&String::from_utf8_lossy(&output.stdout)).remove(0)
-    };
-    let _often = world.candidate("often", &["--ttl", "600s", "--interval", "100ms"], "");
-    world.start_after(0);
-    // A third of the ttl would be more than three minutes.
-    super::process::eventually("renewals", || {
-        (row(&world)["renewals"].as_u64() >= Some(3)).then_some(())
-    });
 }

@@ -1,63 +1,30 @@
 //! Databases that go away or do not answer.
 
 use super::{
-    process::{self, alive, eventually, gone},
+    process::{self, eventually, gone},
     world::World,
 };
-use sqlx::{
-    ConnectOptions as _, Connection as _, SqliteConnection,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode},
-};
+use rusqlite::Connection;
 use std::{fs, time::Duration};
 
-/// Another process in the middle of a write transaction: this one.
-pub(crate) struct Writer {
-    runtime: tokio::runtime::Runtime,
-    connection: Option<SqliteConnection>,
-}
+/// Another process in the middle of a write transaction, which ends with this: this one.
+pub(crate) struct Writer(Connection);
 
 impl Writer {
     /// Takes the database's write lock, unless somebody else has it for long.
     pub(crate) fn begin(world: &World) -> Option<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.expect("a runtime");
-        let options = SqliteConnectOptions::new()
-            .filename(world.database())
-            .busy_timeout(Duration::from_millis(300));
-        let connection = runtime.block_on(async {
-            let mut connection = options.connect().await.expect("a database");
-            sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.ok()?;
-            Some(connection)
-        })?;
-        Some(Self { runtime, connection: Some(connection) })
+        let connection = Connection::open(world.database()).expect("a database");
+        connection.busy_timeout(Duration::from_millis(300)).expect("a bound");
+        connection.execute_batch("BEGIN IMMEDIATE").ok().map(|()| Self(connection))
     }
 
     /// Takes a lock under which nobody can even read. For that the database, which must be there,
     /// gets a journal of the older kind.
     pub(crate) fn exclude(world: &World) -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.expect("a runtime");
-        let options = SqliteConnectOptions::new()
-            .filename(world.database())
-            .journal_mode(SqliteJournalMode::Delete);
-        let connection = runtime.block_on(async {
-            let mut connection = options.connect().await.expect("a database");
-            sqlx::query("BEGIN EXCLUSIVE").execute(&mut connection).await.expect("the lock");
-            connection
-        });
-        Self { runtime, connection: Some(connection) }
-    }
-}
-
-impl Writer {
-    /// Writes and gives the lock back.
-    fn commit(mut self, sql: &'static str) {
-        let mut connection = self.connection.take().expect("a lock that is held");
-        self.runtime.block_on(async {
-            sqlx::query(sql).execute(&mut connection).await.expect("a table");
-            sqlx::query("COMMIT").execute(&mut connection).await.expect("the lock");
-            connection.close().await.expect("a connection");
-        });
+        let connection = Connection::open(world.database()).expect("a database");
+        let lock = "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE";
+        connection.execute_batch(lock).expect("the lock");
+        Self(connection)
     }
 }
 
@@ -67,15 +34,6 @@ pub(crate) fn freeze(world: &World, pid: i32) {
     let writer = eventually("the write lock", || Writer::begin(world));
     process::freeze(pid);
     drop(writer);
-}
-
-/// Gives the lock back.
-impl Drop for Writer {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            let _ = self.runtime.block_on(connection.close());
-        }
-    }
 }
 
 /// The leader cannot renew: its job is stopped in time, and the next one starts when the lock is
@@ -102,29 +60,12 @@ fn a_write_lock_that_outlasts_the_lease_stops_the_job_in_time() {
 }
 
 #[test]
-fn candidates_that_start_while_somebody_writes_wait_for_it() {
-    let world = World::new();
-    let mut leader = world.candidate("leader", &["--ttl", "60s"], "");
-    let job = world.start_after(0);
-    let writer = Writer::begin(&world).expect("the write lock");
-    let mut late = world.candidate("late", &["--ttl", "60s"], "");
-    let mut impatient = world.candidate("impatient", &["--ttl", "60s", "--wait", "100ms"], "");
-    assert_eq!(impatient.exit(), Some(124));
-    drop(writer);
-    world.listed(2);
-    leader.send(rustix::process::Signal::TERM);
-    assert_eq!(leader.exit(), Some(0));
-    assert_eq!(world.start_after(job.epoch).elector, late.pid());
-    assert!(late.is_running());
-    world.assert_exclusive();
-}
-
-#[test]
 fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
     let world = World::new();
-    let first = world.candidate("first", &["--ttl", "2s"], "ignore-term");
+    let options = ["--ttl", "2s", "--quiet"];
+    let first = world.candidate("first", &options, "ignore-term");
     let job = world.start_after(0);
-    let second = world.candidate("second", &["--ttl", "2s"], "ignore-term");
+    let second = world.candidate("second", &options, "ignore-term");
     world.listed(2);
     let directory = world.database().parent().expect("a directory").to_owned();
     let away = world.path().join("away");
@@ -138,42 +79,12 @@ fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
     assert_eq!(world.notes("start").len(), 1, "somebody leads without a database");
     fs::rename(&away, &directory).expect("a directory of our own");
     world.start_after(job.epoch);
-    world.assert_exclusive();
-}
-
-/// A new database in the place of the old one is another election; nobody goes on with the old one.
-#[test]
-fn a_database_that_is_made_anew_is_used_from_then_on() {
-    let world = World::new();
-    let options = ["--ttl", "2s"];
-    let _first = world.candidate("first", &options, "ignore-term");
-    let job = world.start_after(0);
-    let directory = world.database().parent().expect("a directory").to_owned();
-    fs::remove_dir_all(&directory).expect("a directory of our own");
-    gone("the job", job.pid);
-    let applied = world.output(&mut world.election("schema", &["--apply"]));
-    assert!(applied.status.success(), "{applied:?}");
-    let next = world.start_after(job.epoch);
-    assert!(alive(next.pid));
-    eventually("the new row", || {
-        let row = world.try_row().ok()?;
-        (row.epoch.get() == next.epoch && row.live_holder().is_some()).then_some(())
-    });
-    world.assert_exclusive();
-}
-
-/// Reads go on while another process writes, so looking at an election never fails because of it.
-#[test]
-fn looking_does_not_wait_for_a_writer() {
-    let world = World::new();
-    let _leader = world.candidate("leader", &["--ttl", "60s"], "");
-    world.start_after(0);
-    let _writer = Writer::begin(&world).expect("the write lock");
-    for command in ["status", "list"] {
-        let output = world.output(&mut world.election(command, &[]));
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && stdout.contains("leader"), "{output:?}");
+    // Of an outage the quiet tell the end, too.
+    for each in [&first, &second] {
+        each.says("the database answers again");
+        assert!(!each.messages().contains("INFO elected"), "{}", each.messages());
     }
+    world.assert_exclusive();
 }
 
 /// A user who can read the database can hold a lock that costs the lease. A database that the
@@ -234,7 +145,7 @@ fn a_row_that_is_lost_costs_the_job_and_not_the_elector() {
     let mut only = world.candidate("only", &["--ttl", "3s"], "wait");
     let job = world.start_after(0);
     let writer = Writer::begin(&world).expect("the write lock");
-    writer.commit("DELETE FROM election_leader");
+    writer.0.execute_batch("DELETE FROM election_leader; COMMIT").expect("the lock");
     gone("the job", job.pid);
     let next = world.start_after(job.epoch);
     assert_eq!(next.elector, only.pid());

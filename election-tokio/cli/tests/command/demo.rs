@@ -127,22 +127,6 @@ fn the_demo_needs_no_database() {
     assert!(said.contains("--down-after: ") && said.contains("use at least"), "{said}");
 }
 
-#[test]
-fn a_terminal_shows_the_members_of_the_demo() {
-    let world = World::new();
-    let (mut terminal, mut child) = Terminal::start(&quorum(&world, &[]), 24, 80);
-    let lines = shows_the_view(&terminal, 1);
-    assert!(lines.iter().any(|line| line.contains("support ")), "{lines:#?}");
-    eventually("a leader", || {
-        terminal.lines()[2..5].iter().any(|line| line.starts_with("▶ candidate-")).then_some(())
-    });
-    terminal.master.write_all(b"\x03").expect("a terminal");
-    let status = eventually("the end", || child.try_wait().expect("our own child"));
-    assert!(status.success(), "{status}");
-    terminal.reader.join().expect("a reader");
-    nothing_is_left(&world);
-}
-
 /// As `| head -1` goes away: nobody is there for what would follow.
 #[test]
 fn a_demo_ends_with_its_reader() {

@@ -2,7 +2,6 @@
 //! two leaders.
 
 use super::{members::refused, place, process::eventually, world::World};
-use rustix::process::geteuid;
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt as _,
@@ -91,20 +90,6 @@ fn a_trusted_filesystem_is_used_and_named_to_the_job() {
     assert!(told.ends_with("/mounted/e.db?filesystem=trusted\n"), "{told}");
 }
 
-/// Its write-ahead log would lie in another directory for each of the two paths.
-#[test]
-fn a_file_mounted_by_itself_is_refused_however_trusted() {
-    let world = World::new();
-    world.output(&mut world.election("schema", &["--apply"]));
-    fs::write(world.path().join("other.db"), "").expect("a file of our own");
-    let script = "mount --bind data/e.db other.db; exec \"$@\"";
-    let mut status = Command::new("unshare");
-    status.args([if geteuid().is_root() { "-m" } else { "-Urm" }, "sh", "-euc", script, "sh"]);
-    status.args([env!("CARGO_BIN_EXE_election"), "status", "--name", "x", "--store"]);
-    status.arg("sqlite:other.db?filesystem=trusted").current_dir(world.path());
-    refused(&world.output(&mut status), 125, &["other.db", "is mounted by itself"]);
-}
-
 /// Who may not enter a directory needs the right to, and no trust in a file system.
 #[test]
 fn a_directory_without_access_is_no_unknown_filesystem() {
@@ -113,14 +98,8 @@ fn a_directory_without_access_is_no_unknown_filesystem() {
     let shut = programs.path().join("shut");
     fs::create_dir(&shut).expect("a directory of our own");
     fs::set_permissions(&shut, Permissions::from_mode(0o000)).expect("a directory of our own");
-    let mut words = vec![];
-    if geteuid().is_root() {
-        words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
-    }
-    let election = programs.path().join("election");
-    words.push(election.to_str().expect("UTF-8"));
-    let mut status = Command::new(words[0]);
-    status.args(&words[1..]).args(["status", "--name", "x", "--store"]);
+    let mut status = place::as_nobody(&programs.path().join("election"));
+    status.args(["status", "--name", "x", "--store"]);
     let output = world.output(status.arg(format!("sqlite:{}/e.db", shut.display())));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{output:?}");

@@ -8,93 +8,60 @@ use election_testing::{Kind, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::{
-    fs::{self, File},
+    fs,
     io::Write as _,
     os::{fd::OwnedFd, unix::net::UnixStream},
-    path::PathBuf,
     process::Stdio,
 };
 
 const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "2s"];
 
-/// An `election hold` whose standard input is this test's, and what it has said.
-struct Holder {
-    process: Candidate,
-    said: PathBuf,
-    messages: PathBuf,
-}
-
-impl Holder {
-    fn start(world: &World, node: &str, options: &[&str]) -> Self {
-        Self::with(world, node, options, Stdio::piped())
-    }
-
-    fn with(world: &World, node: &str, options: &[&str], input: Stdio) -> Self {
-        let file = |kind: &str| world.path().join(format!("{node}.{kind}"));
-        let (said, messages) = (file("said"), file("stderr"));
-        let open = |path: &PathBuf| File::create(path).expect("a file of our own");
-        let mut command = world.election("hold", &[&["--node", node], options].concat());
-        command.stdin(input).stdout(open(&said)).stderr(open(&messages));
-        Self { process: Candidate::of(command), said, messages }
-    }
-
-    /// The line that it prints once it leads.
-    #[track_caller]
-    fn leads(&self) -> String {
-        eventually("the line of a leader", || {
-            let said = fs::read_to_string(&self.said).ok()?;
-            said.ends_with('\n').then_some(said)
-        })
-    }
-
-    #[track_caller]
-    fn says(&self, words: &str) {
-        eventually(&format!("{words:?} among the messages"), || {
-            fs::read_to_string(&self.messages).ok()?.contains(words).then_some(())
-        });
-    }
+/// An `election hold` whose standard input is this test's.
+fn holder(world: &World, node: &str, options: &[&str]) -> Candidate {
+    let options = [&["--node", node], options].concat();
+    world.start_with(world.election("hold", &options), Stdio::piped())
 }
 
 #[test]
 fn a_lease_is_free_as_soon_as_standard_input_ends() {
     let world = World::new();
-    let mut first = Holder::start(&world, "first", &LONG);
-    let line = first.leads();
+    let mut first = holder(&world, "first", &LONG);
+    let line = first.prints("leads");
     let epoch = world.row().epoch;
     assert_eq!(line, format!("default: first leads under epoch {epoch}\n"));
-    let mut second = Holder::start(&world, "second", &[&LONG[..], &["--json"]].concat());
+    let mut second = holder(&world, "second", &[&LONG[..], &["--json"]].concat());
     world.listed(2);
-    drop(first.process.stdin());
-    assert_eq!(first.process.exit(), Some(0));
+    drop(first.stdin());
+    assert_eq!(first.exit(), Some(0));
     // Not after the ttl, nor after the grace: a test does not wait for a minute.
-    let line: Value = serde_json::from_str(&second.leads()).expect("JSON");
+    let line: Value = serde_json::from_str(&second.prints("leader")).expect("JSON");
     assert_eq!((&line["name"], &line["leader"]), (&"default".into(), &"second".into()));
     assert!(line["epoch"].as_u64() > Some(epoch.get()), "{line}");
-    drop(second.process.stdin());
-    assert_eq!(second.process.exit(), Some(0));
+    drop(second.stdin());
+    assert_eq!(second.exit(), Some(0));
     assert!(world.row().live_holder().is_none(), "the lease was not released");
 }
 
 #[test]
 fn who_cannot_hold_it_waits_or_says_so() {
     let world = World::new();
-    let first = Holder::start(&world, "first", &LONG);
-    first.leads();
+    let first = holder(&world, "first", &LONG);
+    first.prints("lead");
     for (options, code) in [
         (&["--try"][..], 124),
         (&["--try", "--conflict-exit-code", "75"], 75),
         (&["--wait", "300ms", "--conflict-exit-code", "75"], 75),
     ] {
-        let mut late = Holder::start(&world, "late", &[&LONG[..], options].concat());
-        assert_eq!(late.process.exit(), Some(code), "{options:?}");
-        assert_eq!(fs::read_to_string(&late.said).expect("a file of our own"), "");
+        let mut late = holder(&world, "late", &[&LONG[..], options].concat());
+        assert_eq!(late.exit(), Some(code), "{options:?}");
+        assert_eq!(late.printed(), "");
     }
     // Whoever wanted it is gone before it could be had.
-    let mut gone = Holder::start(&world, "gone", &LONG);
+    let mut gone = holder(&world, "gone", &LONG);
     world.listed(2);
-    drop(gone.process.stdin());
-    assert_eq!(gone.process.exit(), Some(124));
-    gone.says("the end of standard input");
+    drop(gone.stdin());
+    assert_eq!(gone.exit(), Some(124));
+    gone.says("not elected before the end of standard input: first");
 }
 
 /// What ended the wait is the end of standard input, whatever else was wrong.
@@ -102,26 +69,14 @@ fn who_cannot_hold_it_waits_or_says_so() {
 fn a_wait_ended_by_its_input_is_not_called_too_long() {
     let world = World::new();
     let nobody = ["hold", "--name", "e", "--store", "postgres://u@127.0.0.1:1/x"];
-    let mut hold = world.bare(&nobody);
-    let messages = world.path().join("messages");
-    let file = File::create(&messages).expect("a file of our own");
-    hold.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file);
-    let mut gone = Candidate::of(hold);
-    let said = || fs::read_to_string(&messages).expect("a file of our own");
-    eventually("a wait", || said().contains("waiting for the database").then_some(()));
+    let mut gone = world.start_with(world.bare(&nobody), Stdio::piped());
+    gone.says("waiting for the database");
     drop(gone.stdin());
     assert_eq!(gone.exit(), Some(124));
-    let said = said();
+    let said = gone.messages();
     let cause = "not elected before the end of standard input: waiting for the database: ";
     assert!(said.contains(cause) && said.contains("nothing listens there"), "{said}");
     assert!(!said.contains("in time") && !said.contains("never reached"), "{said}");
-    let first = Holder::start(&world, "first", &LONG);
-    first.leads();
-    let mut gone = Holder::start(&world, "gone", &LONG);
-    world.listed(2);
-    drop(gone.process.stdin());
-    assert_eq!(gone.process.exit(), Some(124));
-    gone.says("not elected before the end of standard input: first");
 }
 
 /// An output that is full, because nobody reads it.
@@ -164,11 +119,11 @@ fn a_holder_whose_output_is_full_ends_all_the_same() {
 #[test]
 fn a_holder_that_is_asked_to_resign_leaves_the_lease_to_run_out() {
     let world = World::new();
-    let mut holder = Holder::start(&world, "only", &LONG);
-    holder.leads();
+    let mut holder = holder(&world, "only", &LONG);
+    holder.prints("lead");
     let output = world.output(&mut world.election("resign", &[]));
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(holder.process.exit(), Some(120));
+    assert_eq!(holder.exit(), Some(120));
     assert!(world.row().live_holder().is_some(), "the lease was released");
     holder.says("leaving without releasing it");
     let epoch = world.row().epoch;
@@ -179,16 +134,12 @@ fn a_holder_that_is_asked_to_resign_leaves_the_lease_to_run_out() {
 fn a_holder_whose_database_is_gone_says_what_cost_it_the_lease() {
     let world = World::new();
     let mut server = Server::start(Kind::Postgres);
-    let messages = world.path().join("messages");
-    let mut command = world.on(&server.url(), "hold", &["--ttl", "2s"]);
-    let file = File::create(&messages).expect("a file of our own");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file);
-    let mut holder = Candidate::of(command);
-    let said = || fs::read_to_string(&messages).expect("a file of our own");
-    eventually("an election", || said().contains("event=elected").then_some(()));
+    let hold = world.on(&server.url(), "hold", &["--ttl", "2s"]);
+    let mut holder = world.start_with(hold, Stdio::piped());
+    holder.says("event=elected");
     server.kill();
     assert_eq!(holder.exit(), Some(120));
-    let said = said();
+    let said = holder.messages();
     let line = said.lines().find(|line| line.contains("event=not_released")).expect("its line");
     assert!(line.contains("reason=expired cause=") && line.contains("nothing listens"), "{line}");
 }
@@ -198,23 +149,9 @@ fn a_holder_whose_database_is_gone_says_what_cost_it_the_lease() {
 fn hold_does_not_wait_for_hooks_after_a_loss() {
     let world = World::new();
     let hook = ["--on-lose", "sleep 1000", "--hook-timeout", "1h"];
-    let mut holder = Holder::start(&world, "only", &[&LONG[..], &hook].concat());
-    holder.leads();
+    let mut holder = holder(&world, "only", &[&LONG[..], &hook].concat());
+    holder.prints("lead");
     let output = world.output(&mut world.election("resign", &[]));
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(holder.process.exit(), Some(120));
-}
-
-#[test]
-fn a_witness_has_nothing_to_hold() {
-    let world = World::new();
-    let file = world.path().join("cluster.toml");
-    let text = "election = \"trial\"\ndown_after = \"2s\"\n\
-                [[member]]\nid = \"n1\"\naddress = \"127.0.0.1:7401\"\n\
-                [[member]]\nid = \"n2\"\naddress = \"127.0.0.1:7402\"\n\
-                [[member]]\nid = \"n3\"\naddress = \"127.0.0.1:7403\"\nwitness = true\n";
-    fs::write(&file, text).expect("a file of our own");
-    let file = file.to_str().expect("UTF-8");
-    let output = world.output(&mut world.bare(&["hold", "--cluster", file, "--node", "n3"]));
-    super::members::refused(&output, 125, &["a witness is never elected", "nothing to hold"]);
+    assert_eq!(holder.exit(), Some(120));
 }

@@ -130,60 +130,53 @@ fn a_hook_ends_with_its_elector() {
     gone("the hook", hook.pid);
 }
 
-/// What it was told before goes on, except for what goes with leadership.
-#[test]
-fn no_hook_of_a_leadership_begins_once_its_elector_was_killed() {
-    let world = World::new();
-    let mut first = world.candidate("first", &LONG, "");
-    world.start_after(0);
-    // The process that runs hooks passes on what one prints after what its elector tells it: once
-    // it has said `on`, it knows that nobody tells it any more.
-    let change = "touch begun; while [ ! -e go ]; do sleep 0.01; done; echo on; \
-                  while [ ! -e end ]; do sleep 0.01; done; echo done >> over";
-    let hooks = ["--node", "second", "--on-change", change, "--on-lead", "touch led"];
-    let mut second = world.start(world.election("hold", &[&LONG[..], &hooks].concat()));
-    let path = |name: &str| world.path().join(name);
-    eventually("a hook that runs", || path("begun").exists().then_some(()));
-    world.listed(2);
-    first.send(Signal::TERM);
-    first.exit();
-    second.says("elected");
-    let runners = children(second.pid());
-    assert_eq!(runners.len(), 1, "{runners:?}");
-    second.kill();
-    fs::write(path("go"), "").expect("a file of our own");
-    second.says("on-change: on");
-    fs::write(path("end"), "").expect("a file of our own");
-    gone("the process that runs hooks", runners[0]);
-    assert!(path("over").exists(), "the first hook was not left to end");
-    assert!(!path("led").exists(), "a hook for a leadership that nobody has");
-}
-
-/// The same for an elector that lives on, and has given leadership up.
+/// What an elector has told before goes on, except for what goes with leadership: whether it was killed,
+/// or lives on and has given leadership up.
 #[test]
 fn no_hook_of_a_leadership_begins_once_that_is_over() {
-    let world = World::new();
-    let mut first = world.candidate("first", &LONG, "");
-    let job = world.start_after(0);
-    let change = "touch begun; while [ ! -e go ]; do sleep 0.01; done; echo on; \
-                  while [ ! -e end ]; do sleep 0.01; done; echo done >> over";
-    let hooks = ["--on-lost", "stop", "--on-change", change, "--on-lead", "touch led"];
-    let mut second = world.candidate("second", &[&LONG[..], &hooks].concat(), "");
-    let path = |name: &str| world.path().join(name);
-    eventually("a hook that runs", || path("begun").exists().then_some(()));
-    world.listed(2);
-    first.send(Signal::TERM);
-    first.exit();
-    world.start_after(job.epoch);
-    let asked = world.output(&mut world.election("resign", &[]));
-    assert!(asked.status.success(), "{asked:?}");
-    second.says("giving leadership up");
-    fs::write(path("go"), "").expect("a file of our own");
-    second.says("on-change: on");
-    fs::write(path("end"), "").expect("a file of our own");
-    assert_eq!(second.exit(), Some(120), "{}", second.messages());
-    assert!(path("over").exists(), "the first hook was not left to end");
-    assert!(!path("led").exists(), "a hook for a leadership that is over");
+    for killed in [true, false] {
+        let world = World::new();
+        let mut first = world.candidate("first", &LONG, "");
+        let job = world.start_after(0);
+        // The process that runs hooks passes on what one prints after what its elector tells it: once
+        // it has said `on`, it knows that nobody tells it any more.
+        let change = "touch begun; while [ ! -e go ]; do sleep 0.01; done; echo on; \
+                      while [ ! -e end ]; do sleep 0.01; done; echo done >> over";
+        let hooks = ["--on-change", change, "--on-lead", "touch led"];
+        let options = [&LONG[..], &hooks].concat();
+        let mut second = match killed {
+            true => world.start(world.election("hold", &options)),
+            false => {
+                world.candidate("second", &[&options[..], &["--on-lost", "stop"]].concat(), "")
+            }
+        };
+        let path = |name: &str| world.path().join(name);
+        eventually("a hook that runs", || path("begun").exists().then_some(()));
+        world.listed(2);
+        first.send(Signal::TERM);
+        first.exit();
+        let mut runners = vec![];
+        if killed {
+            second.says("elected");
+            runners = children(second.pid());
+            assert_eq!(runners.len(), 1, "{runners:?}");
+            second.kill();
+        } else {
+            world.start_after(job.epoch);
+            let asked = world.output(&mut world.election("resign", &[]));
+            assert!(asked.status.success(), "{asked:?}");
+            second.says("giving leadership up");
+        }
+        fs::write(path("go"), "").expect("a file of our own");
+        second.says("on-change: on");
+        fs::write(path("end"), "").expect("a file of our own");
+        match runners[..] {
+            [runner] => gone("the process that runs hooks", runner),
+            _ => assert_eq!(second.exit(), Some(120), "{}", second.messages()),
+        }
+        assert!(path("over").exists(), "the first hook was not left to end");
+        assert!(!path("led").exists(), "a hook for a leadership that nobody has");
+    }
 }
 
 #[test]
@@ -236,18 +229,6 @@ fn a_failed_or_slow_hook_is_only_logged() {
     }
 }
 
-#[test]
-fn a_hook_does_not_inherit_the_password() {
-    let world = World::new();
-    let hook = ["--on-lead", "env > seen.new; mv seen.new seen"];
-    let mut run = world.run(&[&LONG[..], &hook].concat(), "");
-    run.env("ELECTION_STORE", "postgres://me:hunter2@h:1/x");
-    let _first = world.start(run);
-    let seen =
-        eventually("the hook's environment", || fs::read_to_string(world.path().join("seen")).ok());
-    assert!(seen.contains("ELECTION_EVENT=lead") && !seen.contains("hunter2"), "{seen}");
-}
-
 /// Nobody knows then whether a hook has ended that goes with leadership.
 #[test]
 fn leadership_with_unwatched_hooks_is_not_released() {
@@ -284,7 +265,8 @@ fn who_leaves_does_not_wait_for_hooks_that_stand_still() {
     assert!(world.row().live_holder().is_none(), "the lease was not released");
 }
 
-/// Neither an epoch of somebody else's (of the job that has started this elector, say), nor its input.
+/// Neither an epoch of somebody else's (of the job that has started this elector, say), nor its input,
+/// nor a password.
 #[test]
 fn a_hook_has_what_is_its_own_and_nothing_else() {
     let world = World::new();
@@ -292,6 +274,7 @@ fn a_hook_has_what_is_its_own_and_nothing_else() {
                 env > seen.new; mv seen.new seen-${ELECTION_LEADER:-nobody}";
     let mut run = world.run(&[&LONG[..], &["--node", "first", "--on-change", hook]].concat(), "");
     run.env("ELECTION_EPOCH", "7").current_dir(world.path()).stdin(Stdio::piped());
+    run.env("ELECTION_STORE", "postgres://me:hunter2@h:1/x");
     let mut first = Candidate::of(run);
     let mut input = first.stdin();
     input.write_all(b"the job's").expect("a pipe of our own");
@@ -301,6 +284,7 @@ fn a_hook_has_what_is_its_own_and_nothing_else() {
     };
     let epoch = world.start_after(0).epoch;
     assert!(seen("first").contains(&format!("ELECTION_EPOCH={epoch}\n")));
+    assert!(!seen("first").contains("hunter2"), "{}", seen("first"));
     first.send(Signal::TERM);
     assert_eq!(first.exit(), Some(0));
     assert!(!seen("nobody").contains("ELECTION_EPOCH="), "{}", seen("nobody"));

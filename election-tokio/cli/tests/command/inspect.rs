@@ -3,7 +3,7 @@
 use super::{
     control::{parsed, text},
     process::eventually,
-    world::{self, World, block_on},
+    world::{World, block_on},
 };
 use election_tokio::{
     SqliteStore, Store as _,
@@ -15,8 +15,7 @@ use election_tokio::{
 use rustix::process::Signal;
 use serde_json::Value;
 use std::{
-    fs::{self, File},
-    process::{Command, Stdio},
+    process::Command,
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -113,46 +112,19 @@ fn the_schema_as_text_and_json() {
     assert_eq!(applied[0]["version"], json[0]["version"]);
 }
 
-/// Every message of the elector is a line of JSON, errors included.
-#[test]
-fn the_elector_speaks_json() {
-    let world = World::new();
-    let mut candidate = world.candidate("one", &["--ttl", "60s", "--json"], "exit=3");
-    assert_eq!(candidate.exit(), Some(3));
-    let messages = parsed(&candidate.messages());
-    let elected = messages.iter().find(|line| line["message"] == "elected");
-    let elected = elected.unwrap_or_else(|| panic!("{messages:?}"));
-    assert_eq!(elected["level"], "INFO");
-    assert!(elected["timestamp"].is_string(), "{elected}");
-    assert_eq!(elected["epoch"], world.first("start").epoch);
-    let mut failed = world.candidate("two", &["--json", "--ttl", "1ms"], "");
-    assert_eq!(failed.exit(), Some(125));
-    let messages = parsed(&failed.messages());
-    assert_eq!(messages[0]["level"], "ERROR", "{messages:?}");
-    assert!(messages[0]["message"].as_str().is_some_and(|text| text.contains("ttl")));
-}
-
-/// An `election observe` whose output goes to a file.
-fn observe(world: &World, file: &str, options: &[&str]) -> world::Candidate {
-    let file = File::create(world.path().join(file)).expect("a file of our own");
-    let mut command = world.election("observe", options);
-    command.stdin(Stdio::null()).stdout(file);
-    world::Candidate::of(command)
-}
-
 #[test]
 fn observe_prints_changes_in_order_until_interrupted() {
     let world = World::new();
     lines(&world, &mut world.election("schema", &["--apply", "--json"]));
-    let mut json = observe(&world, "json", &["--json"]);
-    let mut plain = observe(&world, "plain", &[]);
-    let seen = |file: &str| fs::read_to_string(world.path().join(file)).unwrap_or_default();
+    let mut json = world.start(world.election("observe", &["--json"]));
+    let mut plain = world.start(world.election("observe", &[]));
     let count = |what: &str, count: usize| {
-        for file in ["json", "plain"] {
-            eventually(what, || (seen(file).lines().count() >= count).then_some(()));
+        for observer in [&json, &plain] {
+            eventually(what, || (observer.printed().lines().count() >= count).then_some(()));
         }
     };
     count("the state at the beginning", 1);
+    assert!(lines(&world, &mut world.election("list", &["--json"])).is_empty(), "they only look");
     let mut epochs = Vec::new();
     for (round, node) in ["one", "two", "three"].into_iter().enumerate() {
         let mut leader = world.candidate(node, &["--ttl", "60s", "--label", node], "");
@@ -166,7 +138,7 @@ fn observe_prints_changes_in_order_until_interrupted() {
         observer.send(Signal::INT);
         assert_eq!(observer.exit(), Some(0));
     }
-    let changes = parsed(&seen("json"));
+    let changes = parsed(&json.printed());
     assert_eq!(changes.len(), 7, "{changes:?}");
     for (at, change) in changes.iter().enumerate() {
         assert_keys(change, &["timestamp", "name", "leader", "epoch", "label", "elected_ms"]);
@@ -176,7 +148,7 @@ fn observe_prints_changes_in_order_until_interrupted() {
         assert_eq!(change["elected_ms"], change["epoch"], "{changes:?}");
     }
     assert_eq!((&changes[3]["leader"], &changes[3]["label"]), (&"two".into(), &"two".into()));
-    let text = seen("plain");
+    let text = plain.printed();
     let spoken = changes.iter().map(|change| change["timestamp"].as_str().expect("a time"));
     let written = text.lines().map(|line| line.split_once(" default: ").expect("a time").0);
     let mut times: Vec<_> = [spoken.collect::<Vec<_>>(), written.collect()].concat();
@@ -206,13 +178,11 @@ fn who_leads_and_since_when_and_where_is_said_in_words() {
     let status = text(&world.output(&mut world.election("status", &[])));
     assert!(status.contains(&since), "{since} in {status}");
     let list = text(&world.output(&mut world.election("list", &[])));
+    assert!(list.lines().next().is_some_and(|line| line.ends_with("LISTING LEFT")), "{list}");
     let row: Vec<_> = list.lines().nth(1).expect("a row").split_whitespace().collect();
     assert_eq!(row[..3], ["*", "one", "10.0.0.1:80"], "{list}");
-    let _observer = observe(&world, "seen", &[]);
-    let line = format!("default: one (epoch {epoch}) leads at 10.0.0.1:80{since}\n");
-    eventually(&line, || {
-        fs::read_to_string(world.path().join("seen")).ok()?.contains(&line).then_some(())
-    });
+    let observer = world.start(world.election("observe", &[]));
+    observer.prints(&format!("default: one (epoch {epoch}) leads at 10.0.0.1:80{since}\n"));
 }
 
 /// Names in the database that would forge lines or act on the terminal.
@@ -251,29 +221,14 @@ fn what_others_have_written_is_shown_without_effect() {
     }
     let status = lines(&world, &mut world.election("status", &["--json"]));
     assert_eq!((&status[0]["leader"], &status[0]["label"]), (&forged.into(), &forged.into()));
-    let mut observer = observe(&world, "out", &[]);
-    let seen = || fs::read_to_string(world.path().join("out")).unwrap_or_default();
-    eventually("the leader", || seen().contains(shown).then_some(()));
-    assert!(plain(&seen()), "{:?}", seen());
+    let mut observer = world.start(world.election("observe", &[]));
+    assert!(plain(&observer.prints(shown)), "{:?}", observer.printed());
     observer.send(Signal::INT);
     assert_eq!(observer.exit(), Some(0));
     let mut follower = world.candidate("follower", &["--try"], "");
     assert_eq!(follower.exit(), Some(124));
     let said = follower.messages();
     assert!(said.contains(shown) && plain(&said), "{said:?}");
-}
-
-/// An observer that leads nobody writes nothing: it can look at a database it may only read.
-#[test]
-fn an_observer_is_no_candidate() {
-    let world = World::new();
-    lines(&world, &mut world.election("schema", &["--apply", "--json"]));
-    let mut observer = observe(&world, "out", &[]);
-    let seen = || fs::read_to_string(world.path().join("out")).unwrap_or_default();
-    eventually("the state at the beginning", || seen().contains("nobody leads").then_some(()));
-    assert!(lines(&world, &mut world.election("list", &["--json"])).is_empty());
-    observer.send(Signal::INT);
-    assert_eq!(observer.exit(), Some(0));
 }
 
 /// Of two processes with one name one leads; and an expired lease has no time left.
@@ -343,17 +298,4 @@ fn a_script_says_which_database_it_is_for() {
     assert_eq!(first(&["--store", "sqlite:e.db"]), "-- For sqlite");
     assert_eq!(first(&["--store", "postgres://h/d?sslmode=disable"]), "-- For postgres");
     assert_eq!(first(&["--store", "mysql://h/d?ssl-mode=DISABLED"]), "-- For mysql");
-    // It is what the command makes itself.
-    let script = text(&world.output(&mut world.election("schema", &[])));
-    block_on(async {
-        use sqlx::{
-            AssertSqlSafe, ConnectOptions as _, Executor as _, raw_sql,
-            sqlite::SqliteConnectOptions,
-        };
-        let options = SqliteConnectOptions::new().filename(world.database());
-        let mut connection = options.create_if_missing(true).connect().await.expect("a database");
-        connection.execute(raw_sql(AssertSqlSafe(script))).await.expect("tables");
-    });
-    let ran = world.output(&mut world.election("run", &["--no-schema", "--", "true"]));
-    assert!(ran.status.success(), "{ran:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::{
     database::Writer,
-    process::{eventually, within},
+    process::{eventually, send, within},
     world::World,
 };
 use election_testing::{Kind, Server};
@@ -80,28 +80,17 @@ fn a_job_that_uses_its_grace_is_not_cut_short_by_it() {
 }
 
 #[test]
-fn the_time_to_leave_is_taken_from_wherever_it_is_said() {
-    for place in ["flag", "environment", "file"] {
-        let world = World::new();
-        let config = world.path().join("election.toml");
-        std::fs::write(&config, "leave-timeout = \"100ms\"\n").expect("a file of our own");
-        let config = config.to_str().expect("a path in UTF-8").to_owned();
-        let options = match place {
-            "flag" => ["--leave-timeout", "100ms"],
-            "file" => ["--config", &config],
-            _ => ["--label", "none"],
-        };
-        let mut run = world.run(&[LONG, options].concat(), "code=6");
-        if place == "environment" {
-            run.env("ELECTION_LEAVE_TIMEOUT", "100ms");
-        }
-        let mut leader = world.start(run);
-        world.start_after(0);
-        let _writer = Writer::begin(&world).expect("the write lock");
-        leader.send(Signal::TERM);
-        assert_eq!(leader.exit(), Some(6), "{place}");
-        leader.says("did not answer within 100ms");
-    }
+fn the_time_to_leave_can_be_in_the_file() {
+    let world = World::new();
+    let config = world.path().join("election.toml");
+    std::fs::write(&config, "leave-timeout = \"100ms\"\n").expect("a file of our own");
+    let config = ["--config", config.to_str().expect("a path in UTF-8")];
+    let mut leader = world.candidate("leader", &[LONG, config].concat(), "code=6");
+    world.start_after(0);
+    let _writer = Writer::begin(&world).expect("the write lock");
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(6));
+    leader.says("did not answer within 100ms");
 }
 
 /// `timeout election run …` signals its child, and then the whole group that this is in.
@@ -140,57 +129,29 @@ fn a_signal_that_comes_twice_at_once_does_not_cost_the_release() {
 }
 
 /// The lease cannot be released while another process writes. A user who does not want to wait says
-/// so.
+/// so, by any signal.
 #[test]
 fn who_insists_ends_an_elector_that_cannot_release() {
-    let world = World::new();
-    let options = [&LONG[..], &["--leave-timeout", "600s"]].concat();
-    let mut candidate = world.candidate("one", &options, "code=6");
-    world.start_after(0);
-    let _writer = Writer::begin(&world).expect("the write lock");
-    let told = Instant::now();
-    candidate.send(Signal::TERM);
-    candidate.says("the job has ended");
-    eventually("its end", || {
-        candidate.send(Signal::TERM);
-        (!candidate.is_running()).then_some(())
-    });
-    assert!(told.elapsed() >= Duration::from_secs(1), "it left within the burst");
-    assert_eq!(candidate.exit(), Some(6));
-    candidate.says("once more: leaving the lease to run out");
-}
-
-/// A lease that is reported as given up is free for others.
-#[test]
-fn a_release_is_logged_when_it_has_happened() {
-    let world = World::new();
-    let mut leader = world.candidate("leader", &LONG, "slow=300 code=7");
-    world.start_after(0);
-    leader.send(Signal::TERM);
-    leader.says("giving leadership up");
-    assert_eq!(leader.exit(), Some(7));
-    let said = leader.messages();
-    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("no {words:?} in {said}"));
-    assert!(at("giving leadership up") < at("the job has ended"), "{said}");
-    assert!(at("the job has ended") < at("leadership given up"), "{said}");
-}
-
-/// Any signal counts as insisting.
-#[test]
-fn who_insists_by_a_hangup_ends_an_elector_that_cannot_release() {
-    let world = World::new();
-    let options = [&LONG[..], &["--leave-timeout", "600s"]].concat();
-    let mut candidate = world.candidate("one", &options, "code=6");
-    let job = world.start_after(0);
-    let _writer = Writer::begin(&world).expect("the write lock");
-    super::process::send(job.pid, Signal::TERM);
-    candidate.says("the job has ended");
-    eventually("its end", || {
-        candidate.send(Signal::HUP);
-        (!candidate.is_running()).then_some(())
-    });
-    assert_eq!(candidate.exit(), Some(6));
-    candidate.says("once more: leaving the lease to run out");
+    for signal in [Signal::TERM, Signal::HUP] {
+        let world = World::new();
+        let options = [&LONG[..], &["--leave-timeout", "600s"]].concat();
+        let mut candidate = world.candidate("one", &options, "code=6");
+        let job = world.start_after(0);
+        let _writer = Writer::begin(&world).expect("the write lock");
+        let told = Instant::now();
+        // A hangup is for the job, as long as there is one.
+        let first = if signal == Signal::TERM { candidate.pid() } else { job.pid };
+        send(first, Signal::TERM);
+        candidate.says("the job has ended");
+        eventually("its end", || {
+            candidate.send(signal);
+            (!candidate.is_running()).then_some(())
+        });
+        let took = told.elapsed();
+        assert!(signal == Signal::HUP || took >= Duration::from_secs(1), "within the burst");
+        assert_eq!(candidate.exit(), Some(6));
+        candidate.says("once more: leaving the lease to run out");
+    }
 }
 
 /// The release of an earlier term says nothing about this one.

@@ -1,6 +1,9 @@
 //! Limits that a user, a shell or a service manager sets (`ulimit`), and what the command says of them.
 
-use super::{place, world::World};
+use super::{
+    place,
+    world::{World, below},
+};
 use rustix::process::geteuid;
 use std::{
     fs::{self, Permissions},
@@ -16,10 +19,8 @@ fn text(path: &Path) -> &str {
 /// The command below a shell that first sets this limit.
 fn limited(world: &World, limit: &str, command: &Command) -> Output {
     let mut shell = Command::new("bash");
-    shell.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "-"]).arg(command.get_program());
-    shell.args(command.get_args());
-    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    world.output(&mut shell)
+    shell.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "-"]);
+    world.output(&mut below(shell, command))
 }
 
 /// The log's and tokio's threads panic where there is no room for them.
@@ -34,18 +35,17 @@ fn too_few_processes_are_named() {
     let url = format!("sqlite:{}", text(&data.join("e.db")));
     let runs = (1..10).map(|limit| ("run", limit));
     for (command, limit) in [("status", 1)].into_iter().chain(runs) {
-        let mut words = Vec::new();
-        if geteuid().is_root() {
-            // The limit does not count for root. Nobody else has this number.
-            words.extend(["setpriv", "--reuid=64124", "--regid=64124", "--clear-groups"]);
-        }
-        let limited = format!("ulimit -u {limit}; exec \"$@\"");
-        words.extend(["bash", "-c", &limited, "-", text(&election)]);
-        words.extend([command, "--store", &url, "--name", "x"]);
+        // The limit does not count for root. Nobody else has this number.
+        let mut shell = match geteuid().is_root() {
+            true => place::as_user(64_124, "bash"),
+            false => Command::new("bash"),
+        };
+        shell.args(["-c", &format!("ulimit -u {limit}; exec \"$@\""), "-"]).arg(&election);
+        shell.args([command, "--store", &url, "--name", "x"]);
         if command == "run" {
-            words.extend(["--", "true"]);
+            shell.args(["--", "true"]);
         }
-        let output = world.output(Command::new(words[0]).args(&words[1..]));
+        let output = world.output(&mut shell);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!said.contains("panicked"), "{said}");
         if limit == 1 {
@@ -136,9 +136,7 @@ fn a_runtime_that_forbids_threads_is_named() {
         compiler.arg("-o").arg(&program).arg(&source).status().expect("a C compiler").success()
     );
     let run = world.election("run", &["--try", "--", "true"]);
-    let mut filtered = Command::new(&program);
-    filtered.arg(run.get_program()).args(run.get_args());
-    let output = world.output(&mut filtered);
+    let output = world.output(&mut below(Command::new(&program), &run));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert!(said.contains("clone3") && said.contains("seccomp"), "{said}");

@@ -1,20 +1,9 @@
 //! The output on standard error, for people and for machines.
 
-use super::{
-    control::parsed,
-    process::eventually,
-    world::{Candidate, World},
-};
-use rustix::{
-    process::Signal,
-    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-};
+use super::{control::parsed, process::eventually, terminal::Terminal, world::World};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::{
-    fs::{self, File, OpenOptions},
-    io::Read as _,
-    process::{Command, Stdio},
-};
+use std::{fs, io::Read as _};
 
 /// The shape of every line: time, level, message, election and node.
 #[track_caller]
@@ -119,23 +108,6 @@ fn the_log_is_filtered_as_the_user_says() {
     assert!(wrong.contains("INFO elected"), "{wrong}");
 }
 
-/// What the command writes to a terminal.
-fn on_terminal(world: &World, variables: &[(&str, &str)]) -> String {
-    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&controller).and_then(|()| unlockpt(&controller)).expect("a terminal");
-    let name = ptsname(&controller, Vec::new()).expect("a terminal");
-    let name = name.into_string().expect("UTF-8");
-    let terminal = OpenOptions::new().read(true).write(true).open(name).expect("a terminal");
-    let mut run = world.election("run", &["--", "true"]);
-    run.env_remove("NO_COLOR").env("TERM", "xterm").envs(variables.iter().copied());
-    run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(terminal);
-    assert_eq!(Candidate::of(run).exit(), Some(0));
-    let mut said = Vec::new();
-    // The other end is closed by now, which a terminal says by an error.
-    let _ = File::from(controller).read_to_end(&mut said);
-    String::from_utf8(said).expect("UTF-8")
-}
-
 #[test]
 fn colours_are_only_where_they_are_welcome() {
     let world = World::new();
@@ -145,88 +117,17 @@ fn colours_are_only_where_they_are_welcome() {
         (&[("NO_COLOR", "1")], false),
         (&[("TERM", "dumb")], false),
     ] {
-        let said = on_terminal(&world, variables);
-        assert!(said.contains("elected"), "{said}");
+        let mut run = world.election("run", &["--", "true"]);
+        run.env_remove("NO_COLOR").envs(variables.iter().copied());
+        let (mut terminal, mut child) = Terminal::open(&run, 24, 80);
+        let mut said = Vec::new();
+        // The other end is closed then, which a terminal says by an error.
+        let _ = terminal.read_to_end(&mut said);
+        let status = eventually("its end", || child.try_wait().expect("our own child"));
+        let said = String::from_utf8(said).expect("UTF-8");
+        assert!(status.success() && said.contains("elected"), "{said}");
         assert_eq!(said.contains('\u{1b}'), coloured, "{variables:?}: {said:?}");
     }
-}
-
-#[test]
-fn what_is_wrong_is_named_as_the_user_knows_it() {
-    let world = World::new();
-    let said = |process: &mut Command| {
-        let output = world.output(process);
-        assert_eq!(output.status.code(), Some(125), "{output:?}");
-        String::from_utf8(output.stderr).expect("UTF-8")
-    };
-    let run = |options: &[&str]| {
-        let mut process = world.election("run", options);
-        process.args(["--", "true"]);
-        process
-    };
-    for (variable, value, words) in [
-        ("ELECTION_TTL", "abc", "write it like 15s"),
-        ("ELECTION_WAIT", "-1s", "cannot be negative"),
-        ("ELECTION_ON_LOST", "panic", "restart"),
-        ("ELECTION_MIN_EPOCH", "-1", "a whole number, not below 0"),
-        ("ELECTION_LEAVE_TIMEOUT", "2", "write it like 15s"),
-    ] {
-        let text = said(run(&[]).env(variable, value));
-        assert!(text.contains(variable) && text.contains(words), "{text}");
-        assert!(!text.contains("'--") || text.contains("'--help'"), "{text}");
-    }
-    for (flag, value, words) in [
-        ("--ttl", "-5s", "a time cannot be negative"),
-        ("--grace", "-1ms", "a time cannot be negative"),
-        ("--wait", "-1s", "a time cannot be negative"),
-        ("--leave-timeout", "-1s", "a time cannot be negative"),
-        ("--min-epoch", "-5", "a whole number, not below 0"),
-    ] {
-        let text = said(run(&[flag, value]).env("ELECTION_TTL", "9s"));
-        assert!(text.contains(flag) && text.contains(words), "{text}");
-        assert!(!text.contains("ELECTION_") && !text.contains("unexpected argument"), "{text}");
-    }
-    let text = said(world.election("status", &["--timeout", "-5s"]).env("ELECTION_TTL", "9s"));
-    assert!(text.contains("a time cannot be negative"), "{text}");
-}
-
-#[test]
-fn help_fits_a_terminal_of_eighty_columns() {
-    let world = World::new();
-    let commands = ["run", "status", "list", "observe", "resign", "schema", "demo"];
-    let whole = [vec!["--help"], vec!["-h"]];
-    let each = commands.iter().flat_map(|it| [vec![*it, "--help"], vec![*it, "-h"]]);
-    for arguments in whole.into_iter().chain(each) {
-        let output = world.output(&mut world.bare(&arguments));
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        assert!(output.status.success() && text.contains("election"), "{arguments:?}: {text}");
-        for line in text.lines() {
-            assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
-        }
-    }
-    let run = world.output(&mut world.bare(&["run", "--help"]));
-    let run = String::from_utf8(run.stdout).expect("UTF-8");
-    let run = run.split_whitespace().collect::<Vec<_>>().join(" ");
-    for event in ["elected", "not_released", "outage_over", "job_killed", "waiting"] {
-        assert!(run.contains(event), "{event}");
-    }
-}
-
-#[test]
-fn a_quiet_elector_tells_of_an_outage_from_begin_to_end() {
-    let world = World::new();
-    let leader = world.candidate("one", &["--ttl", "2s", "--quiet"], "");
-    let job = world.start_after(0);
-    let directory = world.database().parent().expect("a directory").to_owned();
-    let away = world.path().join("away");
-    fs::rename(&directory, &away).expect("a directory of our own");
-    super::process::gone("the job", job.pid);
-    fs::rename(&away, &directory).expect("a directory of our own");
-    world.start_after(job.epoch);
-    eventually("the end of the outage", || {
-        leader.messages().contains("the database answers again").then_some(())
-    });
-    assert!(!leader.messages().contains("INFO elected"), "{}", leader.messages());
 }
 
 /// Those that the library's documentation lists, but for what only programs meet.

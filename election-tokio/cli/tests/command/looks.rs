@@ -4,12 +4,11 @@ use super::{
     database::Writer,
     process::{eventually, within},
     server::{Mute, apply_schema},
-    world::{Candidate, World},
+    world::World,
 };
 use election_testing::{Kind, Server};
 use rustix::process::Signal;
 use std::{
-    fs::{self, File},
     process::Output,
     time::{Duration, Instant},
 };
@@ -69,34 +68,22 @@ fn a_locked_file_is_given_up() {
     }
 }
 
-/// An `election observe` whose output and messages go to files.
-fn observe(world: &World, url: &str, options: &[&str]) -> Candidate {
-    let file = |name: &str| File::create(world.path().join(name)).expect("a file of our own");
-    let mut command = world.on(url, "observe", options);
-    command.stdout(file("changes")).stderr(file("observe.stderr"));
-    Candidate::of(command)
-}
-
 #[test]
 fn an_observer_goes_on_through_outages_and_says_so() {
     let world = World::new();
     let mut server = Server::start(Kind::Postgres);
     let url = server.url();
     apply_schema(&url);
-    let read = |name: &str| fs::read_to_string(world.path().join(name)).unwrap_or_default();
-    let says = |name: &str, words: &str| {
-        eventually(&format!("{words:?} in {name}"), || read(name).contains(words).then_some(()));
-    };
     server.kill();
-    let mut observer = observe(&world, &url, &["--json"]);
-    says("observe.stderr", "\"event\":\"outage\"");
+    let mut observer = world.start(world.on(&url, "observe", &["--json"]));
+    observer.says("\"event\":\"outage\"");
     assert!(!within(Duration::from_millis(100), || !observer.is_running()), "it gave up");
     server.restart();
-    says("observe.stderr", "\"event\":\"outage_over\"");
-    says("changes", "\"leader\":null");
+    observer.says("\"event\":\"outage_over\"");
+    observer.prints("\"leader\":null");
     let leader = world.start(world.run_on(&url, &["--ttl", "60s", "--node", "one"], ""));
-    says("changes", "\"leader\":\"one\"");
-    for line in read("observe.stderr").lines() {
+    observer.prints("\"leader\":\"one\"");
+    for line in observer.messages().lines() {
         let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
         assert_eq!(line["election"], "default", "{line}");
         assert!(line["node"].is_string(), "{line}");
@@ -104,27 +91,6 @@ fn an_observer_goes_on_through_outages_and_says_so() {
     observer.send(Signal::INT);
     assert_eq!(observer.exit(), Some(0));
     drop(leader);
-}
-
-/// A time in which nobody may read is an outage, and it has an end.
-#[test]
-fn an_observer_without_its_right_says_when_it_has_it_again() {
-    let world = World::new();
-    let server = Server::start(Kind::Postgres);
-    apply_schema(&server.url());
-    server.administer("election", "CREATE ROLE app LOGIN PASSWORD 'app'");
-    server.administer("election", Kind::Postgres.grants());
-    let observer = observe(&world, &server.url_as("app", "app"), &["--json"]);
-    let read = |name: &str| fs::read_to_string(world.path().join(name)).unwrap_or_default();
-    let says = |name: &str, words: &str| {
-        eventually(&format!("{words:?} in {name}"), || read(name).contains(words).then_some(()));
-    };
-    says("changes", "\"leader\":null");
-    server.administer("election", "REVOKE SELECT ON election_leader FROM app");
-    says("observe.stderr", "\"event\":\"outage\"");
-    server.administer("election", Kind::Postgres.grants());
-    says("observe.stderr", "\"event\":\"outage_over\"");
-    drop(observer);
 }
 
 /// On every database: names that sort byte by byte, one that nobody leads any more.

@@ -34,20 +34,14 @@ fn manual_pages_can_be_read() {
         }
     }
     let read = |name: &str| fs::read_to_string(pages.join(name)).expect("a page");
-    for name in ["election-run.1", "election-hold.1", "election-check.1", "election-cluster-init.1"]
-    {
-        let page = read(name);
+    for command in ["run", "pause", "cluster-init"] {
+        let page = read(&format!("election-{command}.1"));
+        assert!(page.contains(".SH \"EXIT STATUS\"\nExit codes: 0 "), "{page}");
         let (_, examples) =
             page.split_once(".SH EXAMPLES\n.nf\n").unwrap_or_else(|| panic!("{page}"));
-        assert!(examples.contains("    election ") && examples.contains(".fi"), "{examples}");
+        let own = format!("    election {} ", command.replace('-', " "));
+        assert!(examples.contains(&own) && examples.contains(".fi"), "{examples}");
     }
-    for name in ["observe", "pause", "resume", "list"] {
-        let page = read(&format!("election-{name}.1"));
-        assert!(page.contains(".SH \"EXIT STATUS\"\nExit codes: 0 "), "{page}");
-        assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
-        assert!(page.contains(&format!("    election {name} ")), "{page}");
-    }
-    assert!(read("election-resign.1").contains(".SH \"EXIT STATUS\"\nExit codes: 0 the leader"));
     for name in ["election.1", "election-run.1", "election-check.1"] {
         let page = read(name);
         let status = ".SH \"EXIT STATUS\"\nExit codes: ";
@@ -56,10 +50,8 @@ fn manual_pages_can_be_read() {
         assert!(codes.contains("usage was wrong"), "{name}: {codes}");
         assert!(!codes.contains("environment") && notes.contains("environment"), "{name}");
     }
-    let page = fs::read_to_string(pages.join("election.1")).expect("a page");
-    assert!(page.contains(env!("CARGO_PKG_VERSION")), "it does not name the version: {page}");
-    let page = fs::read_to_string(pages.join("election-run.1")).expect("a page");
-    for word in ["\\-\\-min\\-epoch", "ELECTION_MIN_EPOCH", "Exit codes"] {
+    let page = read("election-run.1");
+    for word in ["\\-\\-min\\-epoch", "ELECTION_MIN_EPOCH"] {
         assert!(page.contains(word), "no {word} in {page}");
     }
     let Ok(shown) = Command::new("groff")

@@ -1,8 +1,10 @@
 //! A member whose own name means nothing: it cannot know where to listen.
 
 use super::{
+    http::client,
     members::{Members, refused, said},
     tree::unshared,
+    world::below,
 };
 use std::{fs, process::Command};
 
@@ -33,16 +35,20 @@ fn a_name_that_is_found_later_is_waited_for() {
     let (hosts, switch) = (place("hosts"), place("nsswitch.conf"));
     fs::write(&hosts, "127.0.0.1 localhost\n").expect("a file of our own");
     fs::write(&switch, "hosts: files\n").expect("a file of our own");
-    let run = members.run("n1", &[], "");
+    let run = members.run("n1", &["--http", "127.77.0.1:0"], "");
     let mut inside = Command::new("sh");
     let script = "mount --bind \"$1\" /etc/hosts; mount --bind \"$2\" /etc/nsswitch.conf; shift 2; \
                   exec \"$@\"";
     inside.args(["-euc", script, "sh"]).args([&hosts, &switch]);
-    inside.arg(run.get_program()).args(run.get_args());
-    inside.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let inside = below(inside, &run);
     let member = members.world.start(unshared(&members.world, &["-m"], &inside));
     member.says(&format!("this member has not started yet: it cannot listen at n1.invalid:{port}"));
     member.says("mend the name service");
+    for path in ["/leader", "/readyz"] {
+        let said = client::get(client::port(&member), path);
+        let words = "has not joined the election yet: it is ";
+        assert!(said.status == 503 && said.body.contains(words), "{said:?}");
+    }
     fs::write(&hosts, format!("{host} n1.invalid\n")).expect("a file of our own");
     member.says("event=joined");
     let messages = member.messages();

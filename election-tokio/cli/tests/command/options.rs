@@ -59,11 +59,9 @@ fn options_behind_the_job_are_told_to_be_the_jobs() {
     };
     for (arguments, option) in [
         (&["--", "echo", "hi", "--name", "x", "--store", "sqlite:e.db"][..], "--store"),
-        (&["echo", "hi", "--name", "x", "--store", "sqlite:e.db"], "--store"),
         (&["--name", "x", "--", "echo", "--store=sqlite:e.db"], "--store"),
         (&["--", "echo", "--name", "x", "--store-file=url"], "--store-file"),
         (&["echo", "--cluster", "c.toml"], "--cluster"),
-        (&["--", "--store", "sqlite:e.db", "echo"], "--store"),
         (&["--store", "sqlite:e.db", "echo", "--name", "x"], "--name"),
         (&["--store", "sqlite:e.db", "--", "echo", "--name=x"], "--name"),
     ] {
@@ -121,23 +119,6 @@ fn who_is_to_stop_on_loss_exits_with_120() {
     assert_eq!(only.exit(), Some(120));
     assert_eq!(world.notes("stop").len(), 1, "the job was not asked first");
     assert!(world.row().live_holder().is_none(), "the lease was not released");
-}
-
-/// A candidate that is alone on the list has nobody to wait for.
-#[test]
-fn a_lone_candidate_that_resigned_is_elected_again_at_once() {
-    let world = World::new();
-    let only = world.candidate("only", &LONG, "");
-    let job = world.start_after(0);
-    world.listed(1);
-    let began = Instant::now();
-    let output = world.output(&mut world.election("resign", &[]));
-    assert!(output.status.success(), "{output:?}");
-    let next = world.start_after(job.epoch);
-    assert_eq!(next.elector, only.pid());
-    // Otherwise it would be out for an interval, which is 20 s.
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    world.assert_exclusive();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Places that every user can reach, for tests that run the command as another user.
 
 use super::world::World;
+use rustix::process::geteuid;
 use std::{
     ffi::OsStr,
     fs::{self, Permissions},
@@ -38,6 +39,25 @@ pub(crate) fn open() -> (World, TempDir) {
         permit(directory, 0o777);
     }
     (world, programs(0o777))
+}
+
+/// A program as a user without rights.
+pub(crate) fn as_nobody(program: &Path) -> Command {
+    match geteuid().is_root() {
+        true => as_user(65_534, program),
+        false => Command::new(program),
+    }
+}
+
+/// A program as any user. Without root this asks `sudo` for it.
+pub(crate) fn as_user(user: u32, program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(if geteuid().is_root() { "setpriv" } else { "sudo" });
+    if !geteuid().is_root() {
+        command.args(["-n", "setpriv"]);
+    }
+    let [user, group] = ["reuid", "regid"].map(|id| format!("--{id}={user}"));
+    command.args([&user, &group, "--clear-groups"]).arg(program);
+    command
 }
 
 #[track_caller]

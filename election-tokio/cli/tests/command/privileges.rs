@@ -49,16 +49,8 @@ impl Place {
     fn new() -> Self {
         let (world, programs) = place::open();
         let place = Self { world, programs };
-        let as_root_program = place.program("as-root");
-        as_root(&[
-            "install",
-            "-o",
-            "root",
-            "-m",
-            "4755",
-            "/usr/bin/setpriv",
-            text(&as_root_program),
-        ]);
+        let program = place.program("as-root");
+        as_root(&["install", "-o", "root", "-m", "4755", "/usr/bin/setpriv", text(&program)]);
         place
     }
 
@@ -75,18 +67,10 @@ impl Place {
 
     /// `election run` as a user without rights.
     fn user(&self, node: &str, options: &[&str], job: &[&str]) -> Candidate {
-        let mut words = Vec::new();
-        if geteuid().is_root() {
-            words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
-        }
-        let (election, url) = (self.program("election"), self.world.url());
-        words.extend([text(&election), "run", "--store", &url, "--name", "default"]);
-        words.extend(["--node", node]);
-        words.extend(options);
-        words.push("--");
-        words.extend(job);
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).env(job::PLACE, self.world.path());
+        let mut command = place::as_nobody(&self.program("election"));
+        command.args(["run", "--store", &self.world.url(), "--name", "default", "--node", node]);
+        command.args(options).arg("--").args(job).env(job::PLACE, self.world.path());
+        command.current_dir(self.world.path());
         self.world.start(command)
     }
 
@@ -145,23 +129,13 @@ fn a_program_that_would_get_capabilities_is_named() {
 #[test]
 fn hooks_gain_privileges_where_the_job_may() {
     let place = Place::new();
-    let (election, url) = (place.program("election"), place.world.url());
     let path = |name: &str| place.world.path().join(name);
     // The job ends when the hook has looked.
     let hook = "grep NoNewPrivs /proc/self/status > new && mv new seen";
     let job = ["sh", "-c", "while [ ! -e seen ]; do sleep 0.01; done"];
     for (option, kept) in [(&[][..], "1"), (&["--allow-setuid"], "0")] {
-        let mut words = Vec::new();
-        if geteuid().is_root() {
-            words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
-        }
-        words.extend([text(&election), "run", "--store", &url, "--name", "default"]);
-        words.extend(["--on-lead", hook]);
-        words.extend(option.iter().chain(&["--"]).chain(&job));
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).env(job::PLACE, place.world.path());
-        command.current_dir(place.world.path());
-        let mut candidate = place.world.start(command);
+        let options = [&["--on-lead", hook], option].concat();
+        let mut candidate = place.user("one", &options, &job);
         assert_eq!(candidate.exit(), Some(0), "{}", candidate.messages());
         let seen = fs::read_to_string(path("seen")).expect("a file of the hook's");
         assert_eq!(seen.split_whitespace().nth(1), Some(kept), "{option:?}: {seen}");
@@ -250,16 +224,7 @@ fn a_program_that_would_change_its_group_is_named() {
     let place = Place::new();
     let program = place.program("as-group");
     as_root(&["install", "-g", "root", "-m", "2755", "/usr/bin/env", text(&program)]);
-    let mut words = Vec::new();
-    if geteuid().is_root() {
-        words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
-    }
-    let (election, url) = (place.program("election"), place.world.url());
-    words.extend([text(&election), "run", "--store", &url, "--name", "default"]);
-    words.extend(["--", text(&program), "true"]);
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]).env(job::PLACE, place.world.path());
-    let mut candidate = place.world.start(command);
+    let mut candidate = place.user("one", &[], &[text(&program), "true"]);
     assert_eq!(candidate.exit(), Some(0), "{}", candidate.messages());
     for words in ["as-group", "no_new_privs"] {
         candidate.says(words);

@@ -52,43 +52,35 @@ const URLS: [&str; 27] = [
     "sqlite:e.db?password=hunter2",
 ];
 
+/// Each of them in two of the ways in which it can be given, and those in turn by two commands, whose
+/// errors are text or JSON.
 #[test]
 fn no_error_tells_the_password() {
     let world = World::new();
-    let config = world.path().join("election.toml");
-    let secret = world.path().join("url");
-    for url in URLS {
-        for json in [&[][..], &["--json"]] {
-            for command in ["run", "status"] {
-                let base = || {
-                    let mut process = world.bare(&[command, "--name", "n"]);
-                    process.args(json);
-                    if command == "run" {
-                        process.arg("--try"); // who stays waits for a database
-                    }
-                    process
-                };
-                let finish = |mut process: Command| {
-                    if command == "run" {
-                        process.args(["--", "true"]);
-                    }
-                    failed(&world, &mut process)
-                };
-                let mut by_flag = base();
-                by_flag.args(["--store", url]);
-                assert!(finish(by_flag).contains("--store") || url.contains("127.0.0.1:1/x"));
-                let mut by_variable = base();
-                by_variable.env("ELECTION_STORE", url);
-                finish(by_variable);
-                fs::write(&config, format!("store = '{url}'\n")).expect("a file of our own");
-                let mut by_config = base();
-                by_config.arg("--config").arg(&config);
-                finish(by_config);
-                fs::write(&secret, url).expect("a file of our own");
-                let mut by_file = base();
-                by_file.arg("--store-file").arg(&secret);
-                finish(by_file);
+    let (config, secret) = (world.path().join("election.toml"), world.path().join("url"));
+    for (nth, url) in URLS.into_iter().enumerate() {
+        fs::write(&config, format!("store = '{url}'\n")).expect("a file of our own");
+        fs::write(&secret, url).expect("a file of our own");
+        for (way, runs, json) in [
+            (nth % 4, nth % 2 == 0, nth % 3 == 0),
+            ((nth + 2) % 4, nth / 4 % 2 == 0, nth / 2 % 2 == 0),
+        ] {
+            let mut process = world.bare(&[if runs { "run" } else { "status" }, "--name", "n"]);
+            process.args(json.then_some("--json"));
+            match way {
+                0 => process.args(["--store", url]),
+                1 => process.env("ELECTION_STORE", url),
+                2 => process.arg("--config").arg(&config),
+                _ => process.arg("--store-file").arg(&secret),
+            };
+            if runs {
+                process.args(["--try", "--", "true"]); // who stays waits for a database
             }
+            let said = failed(&world, &mut process);
+            assert!(
+                way != 0 || said.contains("--store") || url.contains("127.0.0.1:1/x"),
+                "{said}"
+            );
         }
     }
 }
@@ -96,17 +88,18 @@ fn no_error_tells_the_password() {
 #[test]
 fn words_that_are_out_of_place_do_not_come_back_with_a_password() {
     let world = World::new();
-    for url in URLS.into_iter().filter(|url| url.contains(['@', '='])) {
-        for arguments in [
-            &["status", url][..],
+    for (nth, url) in URLS.into_iter().filter(|url| url.contains(['@', '='])).enumerate() {
+        let arguments: [&[&str]; 7] = [
+            &["status", url],
             &["status", "--stor", url],
             &["status", &format!("--stor={url}")],
             &["status", "--json", "--name", "n", "--store", "x", url],
             &["run", "--ttl", url, "--", "true"],
             &["run", &format!("--on-lost={url}"), "--", "true"],
             &[url],
-        ] {
-            failed(&world, &mut world.bare(arguments));
+        ];
+        for place in [nth % 7, (nth + 3) % 7] {
+            failed(&world, &mut world.bare(arguments[place]));
         }
     }
 }
@@ -161,13 +154,9 @@ fn the_job_does_not_inherit_the_password() {
     let world = World::new();
     let url = world.url();
     let flag = ["--store", &*url];
-    for given in [
-        "postgres://me:hunter2@h:1/x",
-        "postgres://h/x?user=me&password=hunter2",
-        "postgres://me:%68unter2@h/x?sslmode=require",
-        "sqlite:/data/e.db",
-        "me:hunter2@h/x",
-    ] {
+    for given in
+        ["postgres://me:hunter2@h:1/x", "postgres://h/x?user=me&password=hunter2", "me:hunter2@h/x"]
+    {
         let own = ("PGPASSWORD", "the-users-own");
         let seen = inherited(&world, &[("ELECTION_STORE", given), own], &flag);
         assert!(!seen.contains("hunter2") && !seen.contains("unter2"), "{seen}");
@@ -180,10 +169,8 @@ fn the_job_does_not_inherit_the_password() {
     let file = world.path().join("file");
     fs::write(&file, &url).expect("a file of our own");
     let flag = ["--store-file", file.to_str().expect("a path in UTF-8")];
-    for given in ["postgres://me:hunter2@[h/x", "postgres:/\\me:hunter2@h:port/x"] {
-        let seen = inherited(&world, &[("ELECTION_STORE", given)], &flag);
-        assert!(!seen.contains("hunter2") && !seen.contains("ELECTION_STORE="), "{given}: {seen}");
-    }
+    let seen = inherited(&world, &[("ELECTION_STORE", "postgres://me:hunter2@[h/x")], &flag);
+    assert!(!seen.contains("hunter2") && !seen.contains("ELECTION_STORE="), "{seen}");
     // Where the database comes from the environment alone, the job can still look at it.
     let seen = inherited(&world, &[("ELECTION_STORE", &url)], &[]);
     assert!(seen.contains(&format!("ELECTION_STORE={url}\n")), "{seen}");

@@ -1,7 +1,7 @@
 //! Where options come from, and which of them wins.
 
 use super::{members::Members, process::eventually, world::World};
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -198,27 +198,6 @@ fn the_member_to_ask_can_be_in_the_file() {
     };
     assert_eq!(asked("node = \"n1\"\n"), "n1");
     assert_eq!(asked(&format!("node = \"n2\"\nsocket = {elsewhere:?}\n")), "n2");
-}
-
-/// Wherever one starts from: else one file would be two databases, and two leaders.
-#[test]
-fn paths_in_the_file_are_those_of_its_directory() {
-    let world = World::new();
-    let _leader = world.candidate("leader", &["--ttl", "60s"], "");
-    world.start_after(0);
-    let place = world.path().join("data");
-    fs::write(place.join("url"), world.url()).expect("a file of our own");
-    for text in ["store = \"sqlite:e.db\"\n", "store-file = \"url\"\n"] {
-        let config = place.join("election.toml");
-        fs::write(&config, text).expect("a file of our own");
-        for (from, named) in [("/", &*config), ("data", Path::new("election.toml"))] {
-            let mut status = world.bare(&["status", "--json", "--name", "default", "--config"]);
-            status.arg(named).current_dir(world.path().join(from));
-            let output = world.output(&mut status);
-            let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-            assert_eq!(said["leader"], "leader", "{text} from {from}: {output:?}");
-        }
-    }
 }
 
 /// It can be read only once.

@@ -45,51 +45,28 @@ fn a_stopped_elector_loses_its_job_and_campaigns_again() {
 }
 
 #[test]
-fn a_stopped_elector_that_is_to_stop_on_loss_exits_with_120() {
-    let world = World::new();
-    let options = ["--ttl", "2s", "--on-lost", "stop"];
-    let (mut first, _second) = pair(&world, &options, "ignore-term");
-    let job = world.first("start");
-    database::freeze(&world, first.pid());
-    world.start_after(job.epoch);
-    thaw(first.pid());
-    assert_eq!(first.exit(), Some(120));
-    lost(&first);
-    world.assert_exclusive();
-}
-
-#[test]
 fn a_stopped_guard_neither_costs_the_lease_nor_delays_the_end() {
     let world = World::new();
     let mut first = world.candidate("first", &SHORT, "parent code=3");
     let job = world.start_after(0);
     let grandchild = world.first("grandchild");
-    freeze(first.guard());
-    let renewals = world.row().renewals;
-    eventually("renewals beyond a lease", || (world.row().renewals > renewals + 4).then_some(()));
-    assert!(alive(job.pid) && world.row().epoch.get() == job.epoch, "leadership was lost");
+    let guard = first.guard();
+    freeze(guard);
+    let outlasts_the_lease = || {
+        let renewals = world.row().renewals;
+        eventually("renewals beyond it", || (world.row().renewals > renewals + 4).then_some(()));
+        assert!(alive(job.pid) && world.row().epoch.get() == job.epoch, "leadership was lost");
+    };
+    outlasts_the_lease();
+    // One that goes on past the hard stop it knew finds those that moved it in its pipe.
+    super::process::send(guard, Signal::CONT);
+    outlasts_the_lease();
+    freeze(guard);
     first.send(Signal::TERM);
     assert_eq!(first.exit(), Some(3));
     gone("the grandchild", grandchild.pid);
     assert!(world.row().live_holder().is_none(), "the lease was not released");
     world.assert_exclusive();
-}
-
-/// The guard stood still past the hard stop it knew; the orders that moved it wait in its pipe.
-#[test]
-fn a_guard_that_goes_on_late_finds_its_orders() {
-    let world = World::new();
-    let mut first = world.candidate("first", &SHORT, "code=3");
-    let job = world.start_after(0);
-    freeze(first.guard());
-    let renewals = world.row().renewals;
-    eventually("renewals beyond a lease", || (world.row().renewals > renewals + 4).then_some(()));
-    super::process::send(first.guard(), Signal::CONT);
-    let renewals = world.row().renewals;
-    eventually("more renewals", || (world.row().renewals > renewals + 4).then_some(()));
-    assert!(alive(job.pid) && world.row().epoch.get() == job.epoch, "leadership was lost");
-    first.send(Signal::TERM);
-    assert_eq!(first.exit(), Some(3));
 }
 
 #[test]
@@ -280,4 +257,14 @@ fn a_job_that_starts_after_the_signal_is_told_to_end() {
         }
     }
     panic!("the moment was never met");
+}
+
+/// Nobody waits for the end of the lease to end the job, not even of one that ignores signals.
+#[test]
+fn the_job_dies_with_its_elector_not_with_the_lease() {
+    let world = World::new();
+    let mut leader = world.candidate("leader", &["--ttl", "10m"], "ignore-term");
+    let job = world.first("start");
+    leader.kill();
+    gone("the job", job.pid);
 }

@@ -56,14 +56,17 @@ impl Terminal {
             rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a tty")
         };
         let mut session = Command::new("setsid");
-        session.args(["--ctty", "--wait"]).arg(command.get_program()).args(command.get_args());
+        session
+            .env("TERM", "xterm-256color")
+            .args(["--ctty", "--wait"])
+            .arg(command.get_program())
+            .args(command.get_args());
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => session.env(name, value),
                 None => session.env_remove(name),
             };
         }
-        session.env("TERM", "xterm-256color");
         session.stdin(slave()).stdout(slave()).stderr(slave());
         let child = session.spawn().expect("setsid, of util-linux");
         drop(session); // its copies of the terminal with it, so that reading ends

@@ -3,9 +3,8 @@
 
 use super::{
     database, job,
-    kill::report,
     process::{alive, children, eventually, every_pid, send, within},
-    world::{Candidate, World},
+    world::{Candidate, World, below},
 };
 use rustix::process::{Signal, getpid, set_child_subreaper};
 use std::{
@@ -201,10 +200,8 @@ fn a_job_that_runs_away_is_caught() {
 /// A command in namespaces of its own.
 pub(crate) fn unshared(world: &World, namespaces: &[&str], command: &Command) -> Command {
     let mut unshared = Command::new("unshare");
-    unshared.arg("-Ur").args(namespaces).arg("--").arg(command.get_program());
-    unshared.args(command.get_args()).env(job::PLACE, world.path());
-    unshared.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    unshared
+    unshared.arg("-Ur").args(namespaces).arg("--").env(job::PLACE, world.path());
+    below(unshared, command)
 }
 
 /// Processes that cannot be seen cannot be contained.
@@ -254,14 +251,12 @@ fn a_job_has_a_control_group_where_that_is_permitted() {
 /// init. A dead process must not be waited for.
 #[test]
 fn a_job_that_forks_is_handed_over_without_delay() {
-    const TIMES: usize = 8;
     set_child_subreaper(Some(getpid())).expect("a kernel with subreapers");
     let world = World::new();
     let candidate = |number: usize| world.candidate(&format!("n{number}"), &LONG, "parent");
     let mut leading = candidate(0);
     let mut job = world.start_after(0);
-    let mut latencies = Vec::new();
-    for number in 1..=TIMES {
+    for number in 1..=3 {
         let next = candidate(number);
         world.listed(2);
         eventually("the grandchild", || {
@@ -271,12 +266,11 @@ fn a_job_that_forks_is_handed_over_without_delay() {
         leading.send(Signal::TERM);
         assert_eq!(leading.exit(), Some(0));
         job = world.start_after(job.epoch);
-        latencies.push(began.elapsed().as_secs_f64() * 1e3);
+        assert!(began.elapsed() < Duration::from_secs(29), "{:?}", began.elapsed());
         assert!(!leading.messages().contains("WARN"), "{}", leading.messages());
         leading = next;
     }
     world.assert_exclusive();
-    report("SIGTERM to the start of the next job, of a job that forks", &mut latencies);
 }
 
 /// A shell that became the elector may have left children with it.
@@ -287,14 +281,7 @@ fn what_the_elector_has_inherited_is_left_alone() {
     run.args(["--", "sh", "-c", "sleep 600 & wait"]); // nothing ties that sleep to its parent's life
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 600 & echo $! > stranger; exec \"$0\" \"$@\""]);
-    command.arg(run.get_program()).args(run.get_args()).current_dir(world.path());
-    for (name, value) in run.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let mut candidate = world.start(command);
+    let mut candidate = world.start(below(command, &run));
     let guard = eventually("a guard", || {
         children(candidate.pid()).into_iter().find(|pid| super::process::plays(*pid, "__guard"))
     });

@@ -92,12 +92,18 @@ impl World {
         self.start(self.run(&options, job))
     }
 
-    /// Starts a command whose messages are kept, and printed if the test fails.
-    pub(crate) fn start(&self, mut command: Command) -> Candidate {
+    /// Starts a command whose words are kept, and its messages printed if the test fails.
+    pub(crate) fn start(&self, command: Command) -> Candidate {
+        self.start_with(command, Stdio::null())
+    }
+
+    /// The same with this standard input.
+    pub(crate) fn start_with(&self, mut command: Command, input: Stdio) -> Candidate {
         let number = self.candidates.fetch_add(1, Ordering::Relaxed);
         let messages = self.path().join(format!("{number:03}.stderr"));
-        let stderr = File::create(&messages).expect("a file of our own");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+        let file = |path: &Path| File::create(path).expect("a file of our own");
+        let printed = file(&messages.with_extension("stdout"));
+        command.stdin(input).stdout(printed).stderr(file(&messages));
         Candidate { child: command.spawn().expect("the election command"), messages }
     }
 
@@ -168,6 +174,14 @@ impl World {
             (list.ok()?.len() == count).then_some(())
         });
     }
+}
+
+/// A command started by another one, which executes what it is given.
+pub(crate) fn below(mut outer: Command, inner: &Command) -> Command {
+    outer.arg(inner.get_program()).args(inner.get_args());
+    outer.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    outer.current_dir(inner.get_current_dir().expect("a directory of the test's"));
+    outer
 }
 
 /// Runs a future of the test's own.
@@ -270,6 +284,18 @@ impl Candidate {
 
     pub(crate) fn messages(&self) -> String {
         read(&self.messages)
+    }
+
+    pub(crate) fn printed(&self) -> String {
+        read(&self.messages.with_extension("stdout"))
+    }
+
+    /// The whole lines that it has printed, once these words are among them.
+    #[track_caller]
+    pub(crate) fn prints(&self, words: &str) -> String {
+        eventually(&format!("{words:?} in what it prints"), || {
+            Some(self.printed()).filter(|text| text.ends_with('\n') && text.contains(words))
+        })
     }
 
     #[track_caller]

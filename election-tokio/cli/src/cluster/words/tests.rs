@@ -62,6 +62,16 @@ fn what_keeps_a_member_from_leading_is_said() {
     assert_eq!(members(&report("n1", "", None)).len(), 3);
 }
 
+/// Its last words are those of a leader.
+#[test]
+fn a_primary_that_is_silent_was_one() {
+    let mut report = report("n1", "", None);
+    report.peers[0].heard.as_mut().expect("its words").role = "primary".to_owned();
+    for text in [status(&report), list(&report)] {
+        assert!(text.contains("was primary"), "{text}");
+    }
+}
+
 /// Nothing is compared then, and a zero would look like something that is missing.
 #[test]
 fn a_cluster_without_data_says_nothing_of_positions() {

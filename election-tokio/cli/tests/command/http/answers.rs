@@ -5,7 +5,7 @@ use super::{
     three::ANY,
 };
 use crate::{
-    process::{alive, eventually},
+    process::eventually,
     server::apply_schema,
     world::{Candidate, World},
 };
@@ -14,19 +14,14 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     net::SocketAddr,
-    process::Command,
     time::{Duration, Instant},
 };
 
 impl World {
     /// `election serve` at a port of its own.
-    pub(super) fn server(&self, node: &str, options: &[&str]) -> Command {
-        let options = [&["--node", node][..], &ANY, options].concat();
-        self.election("serve", &options)
-    }
-
     pub(super) fn serve(&self, node: &str, options: &[&str]) -> (Candidate, SocketAddr) {
-        let serving = self.start(self.server(node, options));
+        let options = [&["--node", node][..], &ANY, options].concat();
+        let serving = self.start(self.election("serve", &options));
         let port = port(&serving);
         (serving, port)
     }
@@ -114,7 +109,7 @@ fn readiness_comes_with_the_database_and_goes_with_it() {
     let url = server.url();
     apply_schema(&url);
     server.freeze();
-    let options = [&ANY[..], &["--node", "one", "--ttl", "3s"]].concat();
+    let options = [&ANY[..], &["--node", "one", "--ttl", "9s"]].concat();
     let serving = world.start(world.on(&url, "serve", &options));
     let port = port(&serving);
     serving.says("event=waiting ");
@@ -131,9 +126,14 @@ fn readiness_comes_with_the_database_and_goes_with_it() {
     for (path, status) in known(200) {
         assert_eq!(get(port, path).status, status, "{path}");
     }
-    // Whoever leads knows that, for as long as it may believe it; nobody is called a leader longer.
+    // Whoever leads out of contact knows that for as long as it may believe it, and has to say so:
+    // nobody else leads yet. Nobody is called a leader longer.
     server.freeze();
     until(port, "/readyz", 503);
+    let answer = get(port, "/leader");
+    let said = answer.json();
+    assert_eq!((answer.status, &said["is_leader"]), (200, &json!(true)), "{said}");
+    assert!(said.get("error").is_none(), "it knows who leads: {said}");
     let lost = leader_until("the end of its leadership", port, |it| it["is_leader"] == false);
     assert_eq!((&lost["name"], &lost["epoch"]), (&json!(""), &Value::Null), "{lost}");
     assert!(
@@ -146,53 +146,6 @@ fn readiness_comes_with_the_database_and_goes_with_it() {
     }
     server.thaw();
     leader_until("the leader again", port, |said| said["is_leader"] == true);
-}
-
-/// A leader that is out of contact is not ready, and leads on for as long as it may believe it. Whoever
-/// asks it has to be told so: nobody else leads yet.
-#[test]
-fn a_leader_out_of_contact_leads_on_for_a_moment_and_says_both() {
-    let world = World::new();
-    let server = Server::start(Kind::Postgres);
-    let url = server.url();
-    apply_schema(&url);
-    let options = [&ANY[..], &["--node", "one", "--ttl", "9s"]].concat();
-    let serving = world.start(world.on(&url, "serve", &options));
-    let port = port(&serving);
-    leader_until("a leader", port, |said| said["is_leader"] == true);
-    server.freeze();
-    until(port, "/readyz", 503);
-    let answer = get(port, "/leader");
-    let said = answer.json();
-    assert_eq!(
-        (answer.status, &said["is_leader"], &said["name"]),
-        (200, &json!(true), &json!("one"))
-    );
-    assert!(said["trusted_ms"].as_u64().is_some_and(|left| left < 9_000), "{said}");
-    assert!(said.get("error").is_none(), "it knows who leads: {said}");
-    server.thaw();
-}
-
-/// Beside a job: no longer than the job may work.
-#[test]
-fn a_job_that_has_to_stop_leaves_no_leader_behind() {
-    let world = World::new();
-    let options = [&["--node", "one", "--ttl", "18s", "--grace", "3s"][..], &ANY].concat();
-    let running = world.start(world.run(&options, "slow=2500"));
-    let port = port(&running);
-    let job = world.start_after(0);
-    let said = leader(port);
-    assert_eq!((&said["is_leader"], &said["epoch"]), (&json!(true), &json!(job.epoch)), "{said}");
-    assert!(world.output(&mut world.election("resign", &[])).status.success());
-    world.first("term");
-    let said = leader(port);
-    assert_eq!((&said["is_leader"], &said["name"]), (&json!(false), &json!("")), "{said}");
-    assert!(alive(job.pid), "it is still stopping");
-    // The row is kept for it meanwhile.
-    assert_eq!(holder(&world)["leader"], "one");
-    let next = world.start_after(job.epoch);
-    leader_until("the next leadership", port, |said| said["epoch"] == next.epoch);
-    world.assert_exclusive();
 }
 
 /// Whoever asks more often than every grace, and stops at the first no, has stopped in time.
@@ -252,30 +205,4 @@ fn told_twice_it_leaves_at_once() {
     leader_until("a leader", port, |said| said["name"] == "leader");
     follower.send(Signal::TERM);
     assert_eq!(follower.exit(), Some(128 + 15), "{}", follower.messages());
-}
-
-/// The whole process stands still: nobody answers, and a probe counts that as a failure. Then it
-/// goes on, and says at once that it does not lead.
-#[test]
-fn a_stopped_process_resumes_without_leadership() {
-    let world = World::new();
-    let (first, one) = world.serve("one", &["--ttl", "2s"]);
-    let said = leader_until("a leader", one, |said| said["is_leader"] == true);
-    let (_second, two) = world.serve("two", &["--ttl", "2s"]);
-    crate::process::freeze(first.pid());
-    let mut asking = super::client::connect(one).expect("the system accepts for it");
-    std::io::Write::write_all(&mut asking, b"GET /leader HTTP/1.1\r\nConnection: close\r\n\r\n")
-        .expect("the system takes it");
-    let next = leader_until("the heir", two, |said| said["is_leader"] == true);
-    assert!(next["epoch"].as_u64() > said["epoch"].as_u64(), "{next} after {said}");
-    crate::process::thaw(first.pid());
-    let answer = super::client::rest(&mut asking).expect("an answer after all");
-    let answer = super::client::Answer::of(&answer).expect("an answer").json();
-    assert_eq!(
-        answer["is_leader"], false,
-        "asked while it led, answered when it did not: {answer}"
-    );
-    leader_until("the other as the leader", one, |said| said["name"] == "two");
-    until(one, "/livez", 200);
-    assert_eq!(get(one, "/readyz").status, 200);
 }

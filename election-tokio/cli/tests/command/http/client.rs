@@ -117,3 +117,11 @@ pub(crate) fn until(address: SocketAddr, path: &str, status: u16) -> Answer {
         Some(get(address, path)).filter(|answer| answer.status == status)
     })
 }
+
+/// The value of a metric with these words among its labels.
+pub(crate) fn metric(address: SocketAddr, name: &str, label: &str) -> Option<f64> {
+    let body = get(address, "/metrics").body;
+    let mut lines = body.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('{'));
+    let line = lines.find(|labels| labels.contains(label))?;
+    line.rsplit_once(' ').expect("a value").1.parse().ok()
+}
