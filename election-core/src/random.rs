@@ -74,6 +74,13 @@ pub(crate) const fn hashed(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// 64-bit FNV-1a.
+pub(crate) fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

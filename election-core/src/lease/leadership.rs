@@ -36,17 +36,11 @@ pub(super) struct Lead {
 
 impl Leadership {
     pub(super) fn lead(&self) -> Option<&Lead> {
-        match self {
-            Self::Leading(lead) => Some(lead),
-            Self::None | Self::Draining { .. } => None,
-        }
+        if let Self::Leading(lead) = self { Some(lead) } else { None }
     }
 
     pub(super) fn lead_mut(&mut self) -> Option<&mut Lead> {
-        match self {
-            Self::Leading(lead) => Some(lead),
-            Self::None | Self::Draining { .. } => None,
-        }
+        if let Self::Leading(lead) = self { Some(lead) } else { None }
     }
 
     /// The term that is led or drained.

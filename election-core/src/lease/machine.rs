@@ -156,11 +156,6 @@ impl Lease {
             && self.stay_out.is_over(self.now)
     }
 
-    pub(super) fn next_ticket(&mut self) -> u64 {
-        self.tickets += 1;
-        self.tickets
-    }
-
     /// Ends belief. Work has until `stop_by`. Then the term is released, unless it was replaced.
     pub(super) fn end_belief(&mut self, reason: Loss, successor: Option<Term>) -> Option<Change> {
         let lead = self.leadership.lead()?;

@@ -118,7 +118,8 @@ impl Lease {
                 Query::Others
             }
         };
-        let ticket = Ticket(self.next_ticket());
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
         self.flight = Some(Flight { ticket, kind, epoch, asked: self.now });
         self.timers.set(Timer::Answer, deadline);
         Action::Query { ticket, query, deadline }

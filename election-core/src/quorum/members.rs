@@ -1,6 +1,6 @@
 //! The voters: a fixed list, the same on every node.
 
-use crate::{Namespace, NodeId};
+use crate::{Namespace, NodeId, random::fnv1a};
 use alloc::sync::Arc;
 
 /// A member, as its place in the list sorted by id. So comparing two peers compares their ids byte
@@ -151,7 +151,7 @@ impl Members {
     /// The same members, of a cluster with this name. Two clusters may have the same ids, and one may
     /// be given the addresses of the other by mistake.
     pub(super) fn of_cluster(mut self, name: &Namespace) -> Self {
-        self.cluster = hash(name.as_str().bytes());
+        self.cluster = fnv1a(name.as_str().bytes());
         self
     }
 
@@ -218,15 +218,8 @@ impl Members {
             ids.flat_map(|(peer, id)| id.as_str().bytes().chain([u8::from(self.is_witness(peer))]));
         let agreed = (self.down_after != 0).then(|| self.down_after.to_le_bytes());
         let named = (self.cluster != 0).then(|| self.cluster.to_le_bytes());
-        Fingerprint(hash(bytes.chain([agreed, named].into_iter().flatten().flatten())))
+        Fingerprint(fnv1a(bytes.chain([agreed, named].into_iter().flatten().flatten())))
     }
-}
-
-/// FNV-1a.
-fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

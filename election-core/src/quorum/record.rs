@@ -231,9 +231,10 @@ impl Record {
         if version == NAMELESS {
             return if rest.is_empty() { Ok(ballot) } else { Err(RecordError::Corrupt) };
         }
-        match id(rest) {
-            Some((Some(owner), [])) if owner == *node => Ok(ballot),
-            Some((Some(owner), [])) => Err(RecordError::OfAnother { owner, node: node.clone() }),
+        let mut rest = rest;
+        match (id(&mut rest), rest) {
+            (Some(Some(owner)), []) if owner == *node => Ok(ballot),
+            (Some(Some(owner)), []) => Err(RecordError::OfAnother { owner, node: node.clone() }),
             _ => Err(RecordError::Corrupt),
         }
     }
@@ -269,102 +270,77 @@ fn open(bytes: &[u8]) -> Result<(u16, &[u8]), RecordError> {
 
 /// The ballot of a whole body and what follows it; `None` if this program would not have written it
 /// so.
-fn ballot(body: &[u8]) -> Option<(Ballot, &[u8])> {
-    let (promised, body) = body.split_first_chunk::<8>()?;
-    let (incarnation, body) = body.split_first_chunk::<16>()?;
-    let (members, body) = body.split_first_chunk::<8>()?;
-    let (history, body) = body.split_first_chunk::<8>()?;
-    let (offset, body) = body.split_first_chunk::<8>()?;
-    let (maintenance, body) = body.split_first_chunk::<MAINTENANCE>()?;
-    let (left, body) = body.split_first_chunk::<8>()?;
-    let (at, body) = body.split_first_chunk::<8>()?;
-    let (voted_for, rest) = id(body)?;
+fn ballot(mut body: &[u8]) -> Option<(Ballot, &[u8])> {
+    let rest = &mut body;
     let ballot = Ballot {
-        promised: Epoch::new(u64::from_be_bytes(*promised)),
-        voted_for,
-        incarnation: Incarnation::new(Uuid::from_bytes(*incarnation)),
-        members: Fingerprint::new(u64::from_be_bytes(*members)),
-        floor: Position {
-            history: u64::from_be_bytes(*history),
-            offset: u64::from_be_bytes(*offset),
-        },
-        maintenance: self::maintenance(maintenance)?,
-        pause: pause(u64::from_be_bytes(*left), wall_clock(*at))?,
+        promised: Epoch::new(number(rest)?),
+        incarnation: Incarnation::new(Uuid::from_bytes(take(rest)?)),
+        members: Fingerprint::new(number(rest)?),
+        floor: Position { history: number(rest)?, offset: number(rest)? },
+        maintenance: maintenance(rest)?,
+        pause: pause(rest)?,
+        voted_for: id(rest)?,
     };
-    Some((ballot, rest))
+    Some((ballot, body))
 }
 
-/// An id behind its length, or none, and what follows.
-fn id(body: &[u8]) -> Option<(Option<NodeId>, &[u8])> {
-    let (length, body) = body.split_first()?;
-    let (id, rest) = body.split_at_checked(usize::from(*length))?;
-    let id = match id {
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (field, behind) = rest.split_first_chunk()?;
+    *rest = behind;
+    Some(*field)
+}
+
+fn number(rest: &mut &[u8]) -> Option<u64> {
+    take(rest).map(u64::from_be_bytes)
+}
+
+/// An id behind its length, or none.
+fn id(rest: &mut &[u8]) -> Option<Option<NodeId>> {
+    let [length] = take(rest)?;
+    let (id, behind) = rest.split_at_checked(length.into())?;
+    *rest = behind;
+    Some(match id {
         [] => None,
         id => Some(NodeId::recorded(core::str::from_utf8(id).ok()?).ok()?),
-    };
-    Some((id, rest))
+    })
 }
 
-fn maintenance(body: &[u8; MAINTENANCE]) -> Option<Maintenance> {
-    let (number, body) = body.split_first_chunk::<4>()?;
-    let (&[issuer, paused, by], body) = body.split_first_chunk::<3>()?;
-    let (since, body) = body.split_first_chunk::<8>()?;
-    let primary = Peer::new(*body.first()?);
+fn maintenance(rest: &mut &[u8]) -> Option<Maintenance> {
+    let number = u32::from_be_bytes(take(rest)?);
+    let [issuer, paused @ (0 | 1), by] = take(rest)? else { return None };
+    let since = wall_clock(rest)?;
+    let [primary] = take(rest)?.map(Peer::new);
     Some(Maintenance {
-        number: u32::from_be_bytes(*number),
+        number,
         issuer: Peer::new(issuer),
-        paused: match paused {
-            0 => false,
-            1 => true,
-            _ => return None,
-        },
+        paused: paused == 1,
         by: Peer::new(by),
-        since: wall_clock(*since),
+        since,
         primary: (primary != Peer::NOBODY).then_some(primary),
     })
 }
 
-fn pause(left: u64, at: Option<UnixMillis>) -> Option<Option<Remainder>> {
-    match (left, at) {
+fn pause(rest: &mut &[u8]) -> Option<Option<Remainder>> {
+    match (number(rest)?, wall_clock(rest)?) {
         (0, None) => Some(None),
         (0, Some(_)) => None,
         (left, at) => Some(Some(Remainder { left: Duration::from_millis(left), at })),
     }
 }
 
-fn wall_clock(millis: [u8; 8]) -> Option<UnixMillis> {
-    let millis = u64::from_be_bytes(millis);
-    (millis != 0).then_some(UnixMillis(millis))
+fn wall_clock(rest: &mut &[u8]) -> Option<Option<UnixMillis>> {
+    let millis = number(rest)?;
+    Some((millis != 0).then_some(UnixMillis(millis)))
 }
 
 /// CRC-32C (Castagnoli; RFC 3720, appendix B.4): finds every single flipped bit and every burst of
 /// up to 32 bits, and lets one in 2³² of other damages pass.
-const fn crc32c(bytes: &[u8]) -> u32 {
-    let mut crc = u32::MAX;
-    let mut place = 0;
-    while place < bytes.len() {
-        crc = TABLE[((crc ^ bytes[place] as u32) & 0xff) as usize] ^ (crc >> 8);
-        place += 1;
-    }
-    !crc
+fn crc32c(bytes: &[u8]) -> u32 {
+    /// 1EDC6F41 with its bits reversed.
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+    let shifted = |crc: u32, _| if crc & 1 == 1 { (crc >> 1) ^ POLYNOMIAL } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), shifted))
 }
-
-/// The remainder of every byte, by the polynomial 1EDC6F41 with its bits reversed.
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte: u32 = 0;
-    while byte < 256 {
-        let mut crc = byte;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[byte as usize] = crc;
-        byte += 1;
-    }
-    table
-};
 
 /// As hexadecimal digits.
 impl fmt::Debug for Record {
@@ -381,8 +357,7 @@ mod tests {
     /// The check value of the catalogue of CRCs, and the vectors of RFC 3720, appendix B.4.
     #[test]
     fn the_checksum_is_crc_32c() {
-        const CHECK: u32 = crc32c(b"123456789");
-        assert_eq!(CHECK, 0xe306_9283);
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
         let up = (0..32).collect::<Vec<u8>>();
         let down = (0..32).rev().collect::<Vec<u8>>();
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);

@@ -82,7 +82,7 @@ impl<'a> Exchange<'a> {
     /// The statement to run now.
     #[must_use]
     pub fn call(&self) -> Call<'a> {
-        let all = self.statements;
+        let all = &self.statements.all;
         let rendered = match (self.stage, self.query) {
             (Stage::Read, _) | (_, Query::Observe) => &all.read,
             (Stage::Seed, _) => all.seed.as_ref().unwrap_or(&all.read),
@@ -108,7 +108,7 @@ impl<'a> Exchange<'a> {
     pub fn advance(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {
         match (self.stage, self.query) {
             (Stage::Read, _) | (_, Query::Observe) => self.read(outcome),
-            (Stage::Seed, _) if self.statements.seed_fence.is_some() => {
+            (Stage::Seed, _) if self.statements.all.seed_fence.is_some() => {
                 self.stage = Stage::SeedFence;
                 Ok(Progress::More)
             }
@@ -191,7 +191,7 @@ impl<'a> Exchange<'a> {
     /// Nobody has attempted behind this history of the server yet, so no attempt could win: record
     /// it, and look once more.
     fn lost(&mut self, row: Row) -> Progress {
-        let records = self.statements.seed_server.is_some() && !self.seeded_server;
+        let records = self.statements.all.seed_server.is_some() && !self.seeded_server;
         if row.server.is_unknown() && records {
             self.seeded_server = true;
             self.stage = Stage::SeedServer;
@@ -214,7 +214,7 @@ impl<'a> Exchange<'a> {
             return self.written(decode_row(row)?).map(Progress::Done);
         }
         let takes = matches!(self.query, Query::Attempt { .. });
-        if takes && self.statements.seed.is_some() && !self.seeded {
+        if takes && self.statements.all.seed.is_some() && !self.seeded {
             self.seeded = true;
             self.stage = Stage::Seed;
             return Ok(Progress::More);

@@ -69,7 +69,7 @@ impl<'a> Fence<'a> {
     /// Call it before the first statement is run.
     #[must_use]
     pub fn writing(self) -> Self {
-        if self.statements.rewrite_fence.is_none() {
+        if self.statements.all.rewrite_fence.is_none() {
             return self;
         }
         Self { stage: Stage::Remove, ..self }
@@ -78,7 +78,7 @@ impl<'a> Fence<'a> {
     /// The statement to run now.
     #[must_use]
     pub fn call(&self) -> Call<'a> {
-        let all = self.statements;
+        let all = &self.statements.all;
         let rendered = match (self.stage, &all.rewrite_fence, &all.seed_fence) {
             (Stage::Remove, Some([remove, _]), _) => remove,
             (Stage::Make, Some([_, make]), _) => make,
@@ -110,7 +110,7 @@ impl<'a> Fence<'a> {
         match &outcome.row {
             Some(row) if matches!(row.first(), Some(Value::Null)) => Ok(Progress::Done(None)),
             Some(row) => Columns(row).span(0).map(|left| Progress::Done(Some(left))),
-            None if self.stage == Stage::Lock && self.statements.seed_fence.is_some() => {
+            None if self.stage == Stage::Lock && self.statements.all.seed_fence.is_some() => {
                 self.stage = Stage::Seed;
                 Ok(Progress::More)
             }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_fence_that_writes_leaves_the_leader_row_free() {
         let statements = Statements::new(Dialect::MySql, &Tables::default());
-        for rendered in statements.rewrite_fence.as_ref().unwrap() {
+        for rendered in statements.all.rewrite_fence.as_ref().unwrap() {
             assert!(!rendered.text.contains("leader"), "{}", rendered.text);
         }
     }

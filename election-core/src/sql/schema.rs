@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn whatever_raises_a_term_on_mysql_asks_for_foreign_keys() {
         let mysql = Statements::new(Dialect::MySql, &Tables::default());
-        for rendered in [&mysql.attempt, &mysql.take_over] {
+        for rendered in [&mysql.all.attempt, &mysql.all.take_over] {
             assert!(rendered.text.ends_with("AND @@foreign_key_checks = 1"), "{}", rendered.text);
         }
     }

@@ -21,26 +21,7 @@ use uuid::Uuid;
 #[derive(Clone, Debug)]
 pub struct Statements {
     pub(super) dialect: Dialect,
-    pub(super) attempt: Rendered,
-    pub(super) take_over: Rendered,
-    pub(super) read: Rendered,
-    pub(super) seed: Option<Rendered>,
-    pub(super) renew: Rendered,
-    pub(super) resign: Rendered,
-    pub(super) register: Rendered,
-    pub(super) sweep: Rendered,
-    pub(super) unregister: Rendered,
-    pub(super) others: Rendered,
-    elections: Rendered,
-    election: Rendered,
-    list: Rendered,
-    request_resign: Rendered,
-    ask_leader: Rendered,
-    tell: Option<Rendered>,
-    pub(super) fence: Rendered,
-    pub(super) seed_fence: Option<Rendered>,
-    pub(super) rewrite_fence: Option<[Rendered; 2]>,
-    pub(super) seed_server: Option<Rendered>,
+    pub(super) all: Templates<Rendered>,
 }
 
 impl Statements {
@@ -64,29 +45,7 @@ impl Statements {
 
     fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates) -> Self {
         let render = |template| render(dialect, templates.told, tables, template);
-        Self {
-            dialect,
-            attempt: render(templates.attempt),
-            take_over: render(templates.take_over),
-            read: render(templates.read),
-            seed: templates.seed.map(render),
-            renew: render(templates.renew),
-            resign: render(templates.resign),
-            register: render(templates.register),
-            sweep: render(templates.sweep),
-            unregister: render(templates.unregister),
-            others: render(templates.others),
-            elections: render(templates.elections),
-            election: render(templates.election),
-            list: render(templates.list),
-            request_resign: render(templates.request_resign),
-            ask_leader: render(templates.ask_leader),
-            tell: templates.tell.map(render),
-            fence: render(templates.fence),
-            seed_fence: templates.seed_fence.map(render),
-            rewrite_fence: templates.rewrite_fence.map(|both| both.map(render)),
-            seed_server: templates.seed_server.map(render),
-        }
+        Self { dialect, all: templates.map(render) }
     }
 
     /// The dialect they are written in.
@@ -99,43 +58,37 @@ impl Statements {
     /// placeholders of the right types for values. A client that prepares them as it connects saves
     /// a round trip whenever one is first run.
     pub fn recurring(&self) -> impl Iterator<Item = Call<'_>> {
-        let seed = self.seed.iter();
-        let others = [&self.attempt, &self.read, &self.register, &self.sweep, &self.renew];
-        seed.chain(others).map(|rendered| bind(rendered, placeholder))
+        let all = &self.all;
+        let others = [&all.attempt, &all.read, &all.register, &all.sweep, &all.renew];
+        all.seed.iter().chain(others).map(|rendered| bind(rendered, placeholder))
     }
 
     /// Lists the candidates of a namespace whose registration has not run out, sorted by name.
     /// Decode its rows with [`CandidateRow::decode`](crate::sql::CandidateRow::decode).
     #[must_use]
     pub fn list_candidates<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
-        bind(&self.list, |param| match param {
-            Param::Namespace => namespace.as_str().into(),
-            _ => Value::Null,
-        })
+        of_namespace(&self.all.list, namespace)
     }
 
     /// Lists the elections that these tables know, by name: each in which anybody ever stood. Decode
     /// its rows with [`ElectionRow::decode`](crate::sql::ElectionRow::decode).
     #[must_use]
     pub fn list_elections(&self) -> Call<'_> {
-        bind(&self.elections, |_| Value::Null)
+        bind(&self.all.elections, |_| Value::Null)
     }
 
     /// Reads one of these elections. Decode its row with
     /// [`ElectionRow::decode`](crate::sql::ElectionRow::decode); no row means that nobody ever stood.
     #[must_use]
     pub fn election<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
-        bind(&self.election, |param| match param {
-            Param::Namespace => namespace.as_str().into(),
-            _ => Value::Null,
-        })
+        of_namespace(&self.all.election, namespace)
     }
 
     /// Asks the holder of one epoch to resign. The holder learns of it with its next renewal.
     /// Changes one row if that epoch is held, none otherwise. Any process may ask.
     #[must_use]
     pub fn request_resign<'a>(&'a self, namespace: &'a Namespace, epoch: Epoch) -> Call<'a> {
-        bind(&self.request_resign, |param| match param {
+        bind(&self.all.request_resign, |param| match param {
             Param::Namespace => namespace.as_str().into(),
             Param::Epoch => number(epoch),
             _ => Value::Null,
@@ -146,10 +99,7 @@ impl Statements {
     /// Decode its outcome with [`decode_asked`](Self::decode_asked).
     #[must_use]
     pub fn ask_leader<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
-        bind(&self.ask_leader, |param| match param {
-            Param::Namespace => namespace.as_str().into(),
-            _ => Value::Null,
-        })
+        of_namespace(&self.all.ask_leader, namespace)
     }
 
     /// The epoch that [`ask_leader`](Self::ask_leader) has asked to resign; none if nobody leads.
@@ -185,17 +135,14 @@ impl Statements {
             (Param::Incarnation, Some(candidate)) => uuid(candidate.incarnation),
             _ => Value::Null,
         };
-        self.tell.as_ref().map(|tell| bind(tell, value))
+        self.all.tell.as_ref().map(|tell| bind(tell, value))
     }
 
     /// Reads the leader row of a namespace without being a candidate in it. Decode its row with
     /// [`decode_row`](Self::decode_row); no row means that nobody ever led.
     #[must_use]
     pub fn read<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
-        bind(&self.read, |param| match param {
-            Param::Namespace => namespace.as_str().into(),
-            _ => Value::Null,
-        })
+        of_namespace(&self.all.read, namespace)
     }
 
     /// Decodes the columns of [`read`](Self::read).
@@ -226,6 +173,13 @@ pub(super) fn bind<'a>(rendered: &'a Rendered, value: impl Fn(Param) -> Value<'a
         params: rendered.params.iter().map(|param| value(*param)).collect(),
         returns_rows: rendered.returns_rows,
     }
+}
+
+fn of_namespace<'a>(rendered: &'a Rendered, namespace: &'a Namespace) -> Call<'a> {
+    bind(rendered, |param| match param {
+        Param::Namespace => namespace.as_str().into(),
+        _ => Value::Null,
+    })
 }
 
 /// Any value of a parameter's type.

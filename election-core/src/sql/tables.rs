@@ -5,6 +5,7 @@
 //! and so does the channel of the database's notifications.
 
 use super::dialect::Dialect;
+use crate::random::fnv1a;
 use alloc::{borrow::ToOwned, format, string::String};
 use thiserror::Error;
 
@@ -102,7 +103,7 @@ impl Tables {
             return channel;
         }
         // It ends in a hexadecimal digit, so it cannot be the channel of other tables.
-        format!("{leader}.{:016x}", digest(schema))
+        format!("{leader}.{:016x}", fnv1a(schema.bytes()))
     }
 
     /// The name of one of the tables, as statements write it.
@@ -135,13 +136,6 @@ pub(super) fn literal(text: &str) -> String {
         return format!("E'{}'", doubled.replace('\\', "\\\\"));
     }
     format!("'{doubled}'")
-}
-
-/// FNV-1a: the same in every version of this library and on every machine.
-fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

@@ -34,39 +34,68 @@ impl Told {
     }
 }
 
-/// The statement templates of one dialect.
-pub(super) struct Templates {
+/// The statements of one dialect, as templates or rendered.
+#[derive(Clone, Debug)]
+pub(super) struct Templates<T = &'static str> {
     pub(super) told: Told,
-    pub(super) attempt: &'static str,
-    pub(super) take_over: &'static str,
-    pub(super) read: &'static str,
+    pub(super) attempt: T,
+    pub(super) take_over: T,
+    pub(super) read: T,
     /// The columns of `read`, the namespace and the time of the election, of every row.
-    pub(super) elections: &'static str,
+    pub(super) elections: T,
     /// The same of one row.
-    pub(super) election: &'static str,
+    pub(super) election: T,
     /// Makes the namespace's row where an attempt cannot; `None` where it can.
-    pub(super) seed: Option<&'static str>,
-    pub(super) renew: &'static str,
-    pub(super) resign: &'static str,
-    pub(super) register: &'static str,
-    pub(super) sweep: &'static str,
-    pub(super) unregister: &'static str,
-    pub(super) others: &'static str,
-    pub(super) list: &'static str,
-    pub(super) request_resign: &'static str,
+    pub(super) seed: Option<T>,
+    pub(super) renew: T,
+    pub(super) resign: T,
+    pub(super) register: T,
+    pub(super) sweep: T,
+    pub(super) unregister: T,
+    pub(super) others: T,
+    pub(super) list: T,
+    pub(super) request_resign: T,
     /// Requests the resignation of the current leader; a row or an insert id says of which epoch.
-    pub(super) ask_leader: &'static str,
+    pub(super) ask_leader: T,
     /// Notifies of a row that was vacated, or whose holder is asked to resign; `None` without
     /// notifications.
-    pub(super) tell: Option<&'static str>,
-    pub(super) fence: &'static str,
+    pub(super) tell: Option<T>,
+    pub(super) fence: T,
     /// Makes the row that a fence locks, where that is not the leader row.
-    pub(super) seed_fence: Option<&'static str>,
+    pub(super) seed_fence: Option<T>,
     /// Removes that row of this term, and makes it anew: the two statements write it although nothing
     /// about it changes.
-    pub(super) rewrite_fence: Option<[&'static str; 2]>,
+    pub(super) rewrite_fence: Option<[T; 2]>,
     /// Records since when the server's history is known, where it can tell.
-    pub(super) seed_server: Option<&'static str>,
+    pub(super) seed_server: Option<T>,
+}
+
+impl Templates {
+    pub(super) fn map<R>(&self, render: impl Copy + Fn(&'static str) -> R) -> Templates<R> {
+        Templates {
+            told: self.told,
+            attempt: render(self.attempt),
+            take_over: render(self.take_over),
+            read: render(self.read),
+            elections: render(self.elections),
+            election: render(self.election),
+            seed: self.seed.map(render),
+            renew: render(self.renew),
+            resign: render(self.resign),
+            register: render(self.register),
+            sweep: render(self.sweep),
+            unregister: render(self.unregister),
+            others: render(self.others),
+            list: render(self.list),
+            request_resign: render(self.request_resign),
+            ask_leader: render(self.ask_leader),
+            tell: self.tell.map(render),
+            fence: render(self.fence),
+            seed_fence: self.seed_fence.map(render),
+            rewrite_fence: self.rewrite_fence.map(|both| both.map(render)),
+            seed_server: self.seed_server.map(render),
+        }
+    }
 }
 
 /// A value that a statement binds.

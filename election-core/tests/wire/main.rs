@@ -11,4 +11,3 @@ mod outbox_model;
 mod outbox_properties;
 mod properties;
 mod refusals;
-mod reuse;

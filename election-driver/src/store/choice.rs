@@ -16,21 +16,21 @@
 use super::{
     calls::is_lost,
     hosts,
-    progress::Progress,
+    progress::{Progress, lock},
     timeouts::{Stage, Timeouts, within},
+    transport::{self, Transport},
 };
 use crate::{StoreError, now};
 use election_core::{Timestamp, lease::Failure};
 use std::{
     fmt::Write as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 /// The hosts, one at least, and what is known of them. Clones share what they learn.
 #[derive(Clone)]
 pub(super) struct Choice<O> {
-    first: Arc<Host<O>>,
-    others: Arc<[Host<O>]>,
+    hosts: Arc<[Host<O>]>,
     known: Arc<Mutex<Known>>,
 }
 
@@ -68,54 +68,49 @@ impl<O> Choice<O> {
     /// Of hosts with these options; the names are shown. `None` if there is none.
     pub(super) fn of(options: Vec<O>, name: impl Fn(&O) -> String) -> Option<Self> {
         let host = |options: O| Host { name: name(&options), options };
-        let mut hosts = options.into_iter().map(host);
-        let first = Arc::new(hosts.next()?);
-        let others: Arc<[_]> = hosts.collect();
-        let known = Known { hosts: vec![Tries::default(); others.len() + 1], ..Known::default() };
-        Some(Self { first, others, known: Arc::new(Mutex::new(known)) })
+        let hosts: Arc<[_]> = options.into_iter().map(host).collect();
+        let known = Known { hosts: vec![Tries::default(); hosts.len()], ..Known::default() };
+        (!hosts.is_empty()).then(|| Self { hosts, known: Arc::new(Mutex::new(known)) })
     }
 
     pub(super) fn one(options: O, name: impl Fn(&O) -> String) -> Self {
-        let first = Host { name: name(&options), options };
+        let hosts = Arc::new([Host { name: name(&options), options }]);
         let known = Known { hosts: vec![Tries::default()], ..Known::default() };
-        Self { first: Arc::new(first), others: Arc::new([]), known: Arc::new(Mutex::new(known)) }
-    }
-
-    fn host(&self, at: usize) -> &Host<O> {
-        at.checked_sub(1).and_then(|at| self.others.get(at)).unwrap_or(&self.first)
-    }
-
-    fn len(&self) -> usize {
-        self.others.len() + 1
+        Self { hosts, known: Arc::new(Mutex::new(known)) }
     }
 
     pub(super) fn are_several(&self) -> bool {
-        !self.others.is_empty()
+        self.hosts.len() > 1
     }
 
     /// The options of the first, for what they have in common.
     pub(super) fn first(&self) -> &O {
-        &self.first.options
+        self.options(0)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &O> {
-        (0..self.len()).map(|at| &self.host(at).options)
+    fn all(&self) -> impl Iterator<Item = &O> {
+        self.hosts.iter().map(|host| &host.options)
     }
 
     /// The options of a host.
     pub(super) fn options(&self, at: usize) -> &O {
-        &self.host(at).options
+        &self.hosts[at].options
     }
 
     /// The name of a host.
     pub(super) fn name(&self, at: usize) -> &str {
-        &self.host(at).name
+        &self.hosts[at].name
     }
 
     /// Their names, in the order in which they were given.
     pub(super) fn names(&self) -> String {
-        let names: Vec<_> = (0..self.len()).map(|at| &*self.host(at).name).collect();
+        let names: Vec<_> = self.hosts.iter().map(|host| &*host.name).collect();
         names.join(", ")
+    }
+
+    /// How they are reached.
+    pub(super) fn transport(&self, of: impl Fn(&O) -> Transport) -> Transport {
+        transport::of_all(self.all().map(&of), &self.names()).unwrap_or_else(|| of(self.first()))
     }
 
     /// Whether nobody has been told yet that a host does not tell its cluster.
@@ -133,7 +128,7 @@ impl<O> Choice<O> {
     /// The next round begins with the next host: this one has fallen silent.
     pub(super) fn move_on(&self) {
         let mut known = self.known();
-        known.begin = (known.begin + 1) % self.len();
+        known.begin = (known.begin + 1) % self.hosts.len();
     }
 
     /// Enters the first that lets us in. A single one has all the time of the call, and its own error.
@@ -207,7 +202,7 @@ impl<O> Choice<O> {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }
 
@@ -223,7 +218,7 @@ struct Round<'a, O> {
 impl<O> Round<'_, O> {
     /// The next host to try, and for how long.
     fn next(&mut self, progress: &Progress) -> Option<(usize, std::time::Duration)> {
-        let hosts = self.choice.len();
+        let hosts = self.choice.hosts.len();
         while self.tried < hosts {
             self.at = (self.begin + self.tried) % hosts;
             self.tried += 1;

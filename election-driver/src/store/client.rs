@@ -79,31 +79,27 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// If the server has not answered.
     fn end(
         &self,
-        connection: &mut Self::Connection,
-        session: &Self::Session,
+        _connection: &mut Self::Connection,
+        _session: &Self::Session,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (self, connection, session);
         async { Ok(()) }
     }
 
     /// Whether another session can end this one for sure, wherever its link stops.
-    fn can_be_ended(session: &Self::Session) -> bool {
-        let _ = session;
+    fn can_be_ended(_session: &Self::Session) -> bool {
         false
     }
 
     /// Prepares a connection for calls once it is open: from now on it may be idle between them.
     fn opened(
         &self,
-        connection: &mut Self::Connection,
+        _connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (self, connection);
         async { Ok(()) }
     }
 
     /// Ends anything else this client has left on the server, before a call uses the connection.
-    fn clear(&self, connection: &mut Self::Connection) -> impl Future<Output = ()> + Send {
-        let _ = (self, connection);
+    fn clear(&self, _connection: &mut Self::Connection) -> impl Future<Output = ()> + Send {
         async {}
     }
 
@@ -113,10 +109,9 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Waits this long; `None` after that.
     fn patiently<F: Future + Send>(
         &self,
-        time: Duration,
+        _time: Duration,
         call: F,
     ) -> impl Future<Output = Option<F::Output>> + Send {
-        let _ = (self, time);
         async { Some(call.await) }
     }
 
@@ -124,10 +119,9 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// as the database tells; the connection is in good order then.
     fn blame(
         &self,
-        connection: &mut Self::Connection,
+        _connection: &mut Self::Connection,
         error: StoreError,
     ) -> impl Future<Output = StoreError> + Send {
-        let _ = (self, connection);
         async { error }
     }
 
@@ -173,9 +167,8 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Refuses to create tables that would split the election in two.
     fn may_make_tables(
         &self,
-        connection: &mut Self::Connection,
+        _connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (self, connection);
         async { Ok(()) }
     }
 
@@ -208,17 +201,15 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Prepares a statement that will be run, where that saves a round trip.
     fn prepare(
         &self,
-        connection: &mut Self::Connection,
-        call: &Call<'_>,
+        _connection: &mut Self::Connection,
+        _call: &Call<'_>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (self, connection, call);
         async { Ok(()) }
     }
 
     /// Whether this is a deadlock between statements that are transactions of their own, and this
     /// one was undone, so that it may run again at once.
-    fn lost_a_deadlock(error: &StoreError) -> bool {
-        let _ = error;
+    fn lost_a_deadlock(_error: &StoreError) -> bool {
         false
     }
 
@@ -226,46 +217,41 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// between two statements.
     fn pin(
         &self,
-        connection: &mut Self::Connection,
+        _connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = connection;
         async { Ok(()) }
     }
 
     /// Ends that; `keep` says whether to commit what was done.
     fn unpin(
         &self,
-        connection: &mut Self::Connection,
-        keep: bool,
+        _connection: &mut Self::Connection,
+        _keep: bool,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (connection, keep);
         async { Ok(()) }
     }
 
     /// Refuses a caller's session in which the statements would not do what they say. Tells how far
     /// its locks reach.
     fn check(
-        connection: &mut Self::Connection,
+        _connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<Reach, StoreError>> + Send {
-        let _ = connection;
         async { Ok(Reach::All) }
     }
 
     /// Reads a setting that a statement changes in the session of a caller's transaction and that
     /// must be restored afterwards. Most databases have none.
     fn keep_settings(
-        connection: &mut Self::Connection,
+        _connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<Option<String>, StoreError>> + Send {
-        let _ = connection;
         async { Ok(None) }
     }
 
     /// Restores what [`keep_settings`](Self::keep_settings) has read.
     fn restore_settings(
-        connection: &mut Self::Connection,
-        kept: Option<String>,
+        _connection: &mut Self::Connection,
+        _kept: Option<String>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (connection, kept);
         async { Ok(()) }
     }
 
@@ -289,8 +275,7 @@ pub trait Client: Clone + Send + Sync + 'static {
     }
 
     /// Whether this error says that the database's user lacks a right.
-    fn lacks_right(error: &StoreError) -> bool {
-        let _ = error;
+    fn lacks_right(_error: &StoreError) -> bool {
         false
     }
 

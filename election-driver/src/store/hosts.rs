@@ -230,7 +230,7 @@ pub(super) fn of_postgres(url: &str) -> Result<Hosts, StoreError> {
         None => None,
     };
     // Untouched, it stays as it was written.
-    let kept = if said_any(target, &in_query) { None } else { parts.query };
+    let kept = if target.is_some() || in_query.is_some() { None } else { parts.query };
     let query = |host: Option<&(String, Option<String>)>| match (kept, host) {
         (Some(query), _) => Some(query.to_owned()),
         (None, host) => rewritten(&pairs, host),
@@ -249,11 +249,6 @@ pub(super) fn of_postgres(url: &str) -> Result<Hosts, StoreError> {
         None => vec![parts.with(parts.hosts, query(None).as_deref())],
     };
     Ok(Hosts { urls, target })
-}
-
-#[cfg(feature = "postgres")]
-fn said_any(target: Option<Target>, hosts: &Option<Vec<(String, Option<String>)>>) -> bool {
-    target.is_some() || hosts.is_some()
 }
 
 /// The parameters, with this host in place of theirs.

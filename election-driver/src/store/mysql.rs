@@ -21,7 +21,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::explain;
+use errors::{DEADLOCK, DENIED, MISSING, NO_COLUMN, explain, is};
 use session::Named;
 use settings::Settings;
 use sqlx::{
@@ -224,15 +224,15 @@ impl Client for MySqlServer {
     const END_MIGRATION: &'static str = session::UNLOCK_MAKING;
 
     fn misses_table(error: &StoreError) -> bool {
-        errors::is_missing(error)
+        is(error, &[MISSING])
     }
 
     fn misses_column(error: &StoreError) -> bool {
-        errors::lacks_column(error)
+        is(error, &[NO_COLUMN])
     }
 
     fn lacks_right(error: &StoreError) -> bool {
-        errors::is_denied(error)
+        is(error, &DENIED)
     }
 
     fn may_not_make(&self, error: StoreError) -> StoreError {
@@ -244,7 +244,7 @@ impl Client for MySqlServer {
 
     /// Usual when sixteen contenders create one row at the same time.
     fn lost_a_deadlock(error: &StoreError) -> bool {
-        errors::is_deadlock(error)
+        is(error, &[DEADLOCK])
     }
 
     async fn connect(
@@ -350,8 +350,7 @@ impl Client for MySqlServer {
 
 impl MySqlServer {
     fn transport(&self) -> Transport {
-        let all = transport::of_all(self.hosts.all().map(transport::of_mysql), &self.hosts.names());
-        all.unwrap_or_else(|| transport::of_mysql(self.hosts.first()))
+        self.hosts.transport(transport::of_mysql)
     }
 
     /// Warns of a server that may lose commits; once, since it concerns the server, not a

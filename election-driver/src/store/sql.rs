@@ -150,30 +150,23 @@ impl<C: Client> SqlStore<C> {
             self.list_candidates(&any).await?;
             self.leader(&any).await.map(|_| ())
         };
-        let read = read.await;
-        match read {
-            Err(error) if C::misses_table(&error) => {
-                let context = "a table is missing, although the table of versions \
-                               (`election_schema` by default) says that all exist; make the one that \
-                               the server names with its statement (`election schema` prints it), or \
-                               drop all, the table of versions too, and create them anew";
-                let place = self.client.place();
-                let fatal = StoreError { kind: Failure::Fatal, context: context.into(), ..error };
-                Err(fatal.in_context(&place))
-            }
-            Err(error) if C::misses_column(&error) => {
-                let context = "a column is missing, although the table of versions says that all \
-                               exist: the tables are of a program from before the first release, \
-                               or somebody has changed them; stop all processes that use them, \
-                               drop all of them (the table of versions, `election_schema` by \
-                               default, too), and create them anew";
-                let place = self.client.place();
-                let fatal = StoreError { kind: Failure::Fatal, context: context.into(), ..error };
-                Err(fatal.in_context(&place))
-            }
-            // Whatever else is wrong, a participant gets the error of its own statement.
-            _ => Ok(()),
-        }
+        let Err(error) = read.await else { return Ok(()) };
+        let context = if C::misses_table(&error) {
+            "a table is missing, although the table of versions \
+             (`election_schema` by default) says that all exist; make the one that \
+             the server names with its statement (`election schema` prints it), or \
+             drop all, the table of versions too, and create them anew"
+        } else if C::misses_column(&error) {
+            "a column is missing, although the table of versions says that all \
+             exist: the tables are of a program from before the first release, \
+             or somebody has changed them; stop all processes that use them, \
+             drop all of them (the table of versions, `election_schema` by \
+             default, too), and create them anew"
+        } else {
+            return Ok(());
+        };
+        let fatal = StoreError { kind: Failure::Fatal, context: context.into(), ..error };
+        Err(fatal.in_context(&self.client.place()))
     }
 
     /// Reads who leads in a namespace.

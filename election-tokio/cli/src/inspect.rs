@@ -14,6 +14,7 @@ use crate::{
     line,
     settings::{Named, Place, client, no_store, observed, ordered},
     store::AnyStore,
+    time::millis,
 };
 use election_tokio::{
     Election, Status, Store as _, StoreError,
@@ -355,10 +356,6 @@ pub(crate) fn inspect(command: impl Future<Output = Result<Exit, Failed>>) -> Re
     // The rest asks a database that does not answer, and nobody waits for it.
     runtime.shutdown_background();
     outcome
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Tenths of a second are enough for people.

@@ -237,24 +237,22 @@ impl Candidacy {
             Label::new(label).map_err(|error| Failed::of("--label", &error))?;
             builder = builder.label(label);
         }
-        if let Some(ttl) = stand.ttl {
-            builder = builder.ttl(ttl);
-        }
-        if let Some(grace) = stand.grace {
-            builder = builder.grace(grace);
-        }
-        if let Some(interval) = stand.interval {
-            builder = builder.config(|config| config.interval(interval));
-        }
-        if let Some(span) = stand.at_least_for {
-            builder = builder.at_least_for(span);
-        }
-        if let Some(step) = stand.clock_step {
-            builder = builder.clock_step(step);
-        }
-        if let Some(epoch) = stand.min_epoch {
-            builder = builder.min_epoch(Epoch::new(epoch));
-        }
+        let builder = with(builder, stand.ttl, Builder::ttl);
+        let builder = with(builder, stand.grace, Builder::grace);
+        let builder = with(builder, stand.interval, |builder, interval| {
+            builder.config(|config| config.interval(interval))
+        });
+        let builder = with(builder, stand.at_least_for, Builder::at_least_for);
+        let builder = with(builder, stand.clock_step, Builder::clock_step);
+        let builder = with(builder, stand.min_epoch.map(Epoch::new), Builder::min_epoch);
         Ok(Self { place, builder, no_schema: stand.no_schema })
+    }
+}
+
+/// The builder with a setting, if it is given.
+pub(crate) fn with<B, T>(builder: B, setting: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
+    match setting {
+        Some(setting) => set(builder, setting),
+        None => builder,
     }
 }

@@ -14,3 +14,8 @@ pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
     }
     humantime::parse_duration(text).map_err(|error| format!("{error}; write it like {example}"))
 }
+
+/// Whole milliseconds.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -7,6 +7,7 @@ use crate::{
         machine::Quorum,
         members::Peer,
         state::{
+            alerts::Published,
             leadership::{Candidacy, Drain, Leadership},
             timers::Timer,
         },
@@ -92,7 +93,7 @@ impl Quorum {
         }
         self.take_candidacy();
         self.data.may_fork();
-        self.published.lost();
+        self.published = Published::Vacant;
         self.alerts.best_effort(false);
         self.be_patient();
         self.timers.set(Timer::Heartbeat, self.now);
@@ -124,7 +125,7 @@ impl Quorum {
         self.end_leadership();
         self.timers.set(Timer::Heartbeat, self.now);
         if self.boot.others() != 0 {
-            self.outbox.bid_farewell();
+            self.outbox.farewell = true;
         }
     }
 }

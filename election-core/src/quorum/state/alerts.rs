@@ -25,27 +25,6 @@ pub(crate) enum Published {
     Followed(Peer, Epoch, bool),
 }
 
-impl Published {
-    /// Nobody leads: this node has lost its leadership.
-    pub(crate) fn lost(&mut self) {
-        *self = Self::Vacant;
-    }
-
-    /// This member leads in place of this node.
-    pub(crate) fn replaced(&mut self, by: Peer, token: Epoch) {
-        *self = Self::Followed(by, token, false);
-    }
-
-    /// The primary's label is another one.
-    pub(crate) fn relabelled(&mut self) {
-        *self = Self::Nothing;
-    }
-
-    pub(crate) fn tell(&mut self, owed: Self) {
-        *self = owed;
-    }
-}
-
 /// A pause of automatic failover: who took the order, and what is left of it if it ends by itself.
 #[derive(Clone, Copy, Debug, Eq)]
 struct Pause {
@@ -97,24 +76,29 @@ impl Level {
     }
 }
 
-/// All alerts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// What holds and has not been reported. It then counts as reported.
+fn untold<T: Copy>(held: &mut Option<(T, bool)>) -> Option<T> {
+    let (what, told) = held.as_mut()?;
+    (!core::mem::replace(told, true)).then_some(*what)
+}
+
+/// All alerts. A flag beside what holds says whether it has been reported.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Alerts {
     duplicate: Level,
     differs: Level,
     jump: Level,
     /// The epoch of the last jump.
     jumped_to: Epoch,
-    /// Two members that claim one epoch, and whether it has been reported.
-    two_primaries: Option<(Epoch, [Peer; 2], bool)>,
+    /// Two members that claim one epoch.
+    two_primaries: Option<((Epoch, [Peer; 2]), bool)>,
     best_effort: bool,
     best_effort_told: bool,
     save_failed: Option<(Epoch, bool)>,
     catch_up: Option<(Peer, bool)>,
-    /// How many of which peers were missing, and whether it has been reported.
-    ballot_missing: Option<(usize, Mask, bool)>,
-    /// The position is unknown, and whether this has been reported.
-    position_unknown: Option<bool>,
+    /// How many of which peers were missing.
+    ballot_missing: Option<((usize, Mask), bool)>,
+    position_unknown: Option<((), bool)>,
     /// The member that cannot take the leadership over now, and whether it is heard.
     hand_over: Option<(Peer, bool)>,
     /// The pause that holds, and the one that was reported last.
@@ -128,24 +112,7 @@ pub(crate) struct Alerts {
 
 impl Alerts {
     pub(crate) fn new(ineligible: Option<Alert>) -> Self {
-        Self {
-            duplicate: Level::default(),
-            differs: Level::default(),
-            jump: Level::default(),
-            jumped_to: Epoch::NONE,
-            two_primaries: None,
-            best_effort: false,
-            best_effort_told: false,
-            save_failed: None,
-            catch_up: None,
-            ballot_missing: None,
-            position_unknown: None,
-            hand_over: None,
-            paused: None,
-            paused_told: None,
-            maintenance: None,
-            ineligible,
-        }
+        Self { ineligible, ..Self::default() }
     }
 
     /// Two lives of a peer are heard at once.
@@ -171,8 +138,8 @@ impl Alerts {
     }
 
     pub(crate) fn two_primaries(&mut self, epoch: Epoch, one: Peer, other: Peer) {
-        if self.two_primaries.is_none_or(|(known, ..)| known != epoch) {
-            self.two_primaries = Some((epoch, [one, other], false));
+        if self.two_primaries.is_none_or(|((known, _), _)| known != epoch) {
+            self.two_primaries = Some(((epoch, [one, other]), false));
         }
     }
 
@@ -200,7 +167,7 @@ impl Alerts {
     #[inline]
     pub(crate) fn position_unknown(&mut self, lasts: bool) {
         if self.position_unknown.is_some() != lasts {
-            self.position_unknown = lasts.then_some(false);
+            self.position_unknown = lasts.then_some(((), false));
         }
     }
 
@@ -221,7 +188,7 @@ impl Alerts {
     /// Reported once, not again for every peer that is heard.
     pub(crate) fn ballot_missing(&mut self, lacks: Option<(usize, Mask)>) {
         if self.ballot_missing.is_some() != lacks.is_some() {
-            self.ballot_missing = lacks.map(|(needed, missing)| (needed, missing, false));
+            self.ballot_missing = lacks.map(|lacks| (lacks, false));
         }
     }
 
@@ -247,16 +214,11 @@ impl Alerts {
         if let Some(peer) = self.duplicate.tell() {
             return Some(Alert::DuplicateId { node: name(peer)? });
         }
-        if let Some((epoch, nodes, told)) = &mut self.two_primaries {
-            if !core::mem::replace(told, true) {
-                let (epoch, [one, other]) = (*epoch, *nodes);
-                return Some(Alert::TwoPrimaries { epoch, nodes: [name(one)?, name(other)?] });
-            }
+        if let Some((epoch, [one, other])) = untold(&mut self.two_primaries) {
+            return Some(Alert::TwoPrimaries { epoch, nodes: [name(one)?, name(other)?] });
         }
-        if let Some((epoch, told)) = &mut self.save_failed {
-            if !core::mem::replace(told, true) {
-                return Some(Alert::SaveFailed { epoch: *epoch });
-            }
+        if let Some(epoch) = untold(&mut self.save_failed) {
+            return Some(Alert::SaveFailed { epoch });
         }
         if let Some(peer) = self.differs.tell() {
             return Some(Alert::MembersDiffer { node: name(peer)? });
@@ -269,19 +231,14 @@ impl Alerts {
             self.best_effort_told = self.best_effort;
             return Some(Alert::BestEffort { begins: self.best_effort });
         }
-        if let Some((needed, missing, told)) = &mut self.ballot_missing {
-            if !core::mem::replace(told, true) {
-                let missing = members_of(*missing).filter_map(name).collect();
-                return Some(Alert::BallotMissing { needed: *needed, missing });
-            }
+        if let Some((needed, missing)) = untold(&mut self.ballot_missing) {
+            let missing = members_of(missing).filter_map(name).collect();
+            return Some(Alert::BallotMissing { needed, missing });
         }
-        if let Some(told @ false) = &mut self.position_unknown {
-            *told = true;
+        if untold(&mut self.position_unknown).is_some() {
             return Some(Alert::PositionUnknown);
         }
-        let (peer, told) = self.catch_up.as_mut().filter(|(_, told)| !*told)?;
-        *told = true;
-        let peer = *peer;
+        let peer = untold(&mut self.catch_up)?;
         Some(match members.is_witness(peer) {
             true => Alert::DataOutOfReach { witness: name(peer)? },
             false => Alert::CatchUp { from: name(peer)? },

@@ -116,31 +116,19 @@ impl Lead {
 
 impl Leadership {
     pub(crate) fn lead_mut(&mut self) -> Option<&mut Lead> {
-        match self {
-            Self::Leading(lead) => Some(lead),
-            Self::None | Self::Draining(_) => None,
-        }
+        if let Self::Leading(lead) = self { Some(lead) } else { None }
     }
 
     pub(crate) fn drain_mut(&mut self) -> Option<&mut Drain> {
-        match self {
-            Self::Draining(drain) => Some(drain),
-            Self::None | Self::Leading(_) => None,
-        }
+        if let Self::Draining(drain) = self { Some(drain) } else { None }
     }
 
     pub(crate) fn lead(&self) -> Option<&Lead> {
-        match self {
-            Self::Leading(lead) => Some(lead),
-            Self::None | Self::Draining(_) => None,
-        }
+        if let Self::Leading(lead) = self { Some(lead) } else { None }
     }
 
     pub(crate) fn drain(&self) -> Option<&Drain> {
-        match self {
-            Self::Draining(drain) => Some(drain),
-            Self::None | Self::Leading(_) => None,
-        }
+        if let Self::Draining(drain) = self { Some(drain) } else { None }
     }
 
     pub(crate) fn is_none(&self) -> bool {

@@ -77,7 +77,6 @@
 //! knows what it has promised.
 
 mod addressee;
-mod cache;
 mod decode;
 mod decoder;
 pub mod driving;

@@ -7,36 +7,24 @@ use crate::{
 use election_core::lease::Failure;
 use sqlx::mysql::MySqlDatabaseError;
 
-const DEADLOCK: u16 = 1213;
+pub(super) const DEADLOCK: u16 = 1213;
 /// There is no such table.
-const MISSING: u16 = 1146;
+pub(super) const MISSING: u16 = 1146;
 /// The table has no such column.
-const NO_COLUMN: u16 = 1054;
+pub(super) const NO_COLUMN: u16 = 1054;
 /// There is no such variable.
 const NO_VARIABLE: u16 = 1193;
 /// This user may not run such a statement on this table, or in this database.
-const DENIED: [u16; 3] = [1142, 1143, 1044];
-
-/// Whether the statement lost a deadlock and was undone.
-pub(super) fn is_deadlock(error: &StoreError) -> bool {
-    Cause::of(error).and_then(number) == Some(DEADLOCK)
-}
-
-pub(super) fn is_missing(error: &StoreError) -> bool {
-    Cause::of(error).and_then(number) == Some(MISSING)
-}
-
-pub(super) fn lacks_column(error: &StoreError) -> bool {
-    Cause::of(error).and_then(number) == Some(NO_COLUMN)
-}
+pub(super) const DENIED: [u16; 3] = [1142, 1143, 1044];
 
 /// Whether the server had no time for a statement, or somebody has cancelled it.
 pub(super) fn is_given_up(error: &sqlx::Error) -> bool {
     number(error).is_some_and(|number| GIVEN_UP.contains(&number))
 }
 
-pub(super) fn is_denied(error: &StoreError) -> bool {
-    Cause::of(error).and_then(number).is_some_and(|number| DENIED.contains(&number))
+/// Whether the server has answered with one of these numbers.
+pub(super) fn is(error: &StoreError, numbers: &[u16]) -> bool {
+    Cause::of(error).and_then(number).is_some_and(|number| numbers.contains(&number))
 }
 
 /// Whether the server, or the session, takes no writes.

@@ -77,27 +77,21 @@ impl PgStore {
         target: Target,
         tables: &Tables,
     ) -> Self {
-        let (old, warned) = (Arc::default(), Arc::default());
-        let (timeouts, room, standbys) = (Timeouts::ALONE, Room::default(), Standbys::default());
-        let idle = OwnIdle::of(hosts.first());
-        let name = Name::new();
-        let (tables, history) = (tables.clone(), true);
         let server = PgServer {
+            idle: OwnIdle::of(hosts.first()),
             hosts,
             target,
-            tables,
+            tables: tables.clone(),
             pooled,
-            history,
-            name,
-            idle,
-            timeouts,
-            room,
-            standbys,
-            old,
-            warned,
+            history: true,
+            name: Name::new(),
+            timeouts: Timeouts::ALONE,
+            room: Room::default(),
+            standbys: Standbys::default(),
+            old: Arc::default(),
+            warned: Arc::default(),
         };
-        let tables = server.tables.clone();
-        Self::with_client(server, &tables)
+        Self::with_client(server, tables)
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of

@@ -23,19 +23,7 @@ use std::{sync::Arc, time::Duration};
 
 /// The server's notices about one election.
 pub(super) fn listen(server: PgServer, registration: Registration, pause: Pause) -> Notifications {
-    let listening = Listening {
-        channel: server.tables.channel(),
-        server,
-        registration,
-        pause,
-        current: None,
-        before: None,
-        failures: 0,
-        nameless: false,
-        host: None,
-        hearing: None,
-        missed: false,
-    };
+    let listening = Listening::new(server, registration, pause);
     Box::pin(futures_lite::stream::unfold(listening, |mut listening| async {
         let notice = listening.next().await;
         Some((notice, listening))
@@ -114,6 +102,22 @@ enum Heard {
 }
 
 impl Listening {
+    fn new(server: PgServer, registration: Registration, pause: Pause) -> Self {
+        Self {
+            channel: server.tables.channel(),
+            server,
+            registration,
+            pause,
+            current: None,
+            before: None,
+            failures: 0,
+            nameless: false,
+            host: None,
+            hearing: None,
+            missed: false,
+        }
+    }
+
     /// The next notice. A wake-up makes up for what was missed without a connection.
     async fn next(&mut self) -> Notice {
         loop {
@@ -362,23 +366,9 @@ mod tests {
             Box::pin(async {})
         });
         let server = PgStore::connect("postgres://localhost/e").unwrap().client;
-        let mut listening = Listening {
-            channel: server.tables.channel(),
-            server,
-            registration: Registration {
-                namespace: Namespace::default(),
-                candidate: Candidate::from(uuid::Uuid::nil()),
-                label: None,
-            },
-            pause,
-            current: None,
-            before: None,
-            failures: 0,
-            nameless: false,
-            host: None,
-            hearing: None,
-            missed: false,
-        };
+        let candidate = Candidate::from(uuid::Uuid::nil());
+        let registration = Registration { namespace: Namespace::default(), candidate, label: None };
+        let mut listening = Listening::new(server, registration, pause);
         let wait = |listening: &mut Listening| {
             block_on(listening.back_off());
             waits.lock().unwrap().pop()

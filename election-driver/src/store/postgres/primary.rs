@@ -97,9 +97,7 @@ impl PgServer {
     }
 
     pub(super) fn transport(&self) -> Transport {
-        let all =
-            transport::of_all(self.hosts.all().map(transport::of_postgres), &self.hosts.names());
-        all.unwrap_or_else(|| transport::of_postgres(self.hosts.first()))
+        self.hosts.transport(transport::of_postgres)
     }
 
     fn session_options(&self, host: usize) -> PgConnectOptions {

@@ -8,10 +8,11 @@
 //! end it: the server's keep-alives do.
 
 use super::session::Backend;
+use crate::store::progress::lock;
 use event_listener::{Event as Signal, listener};
 use sqlx::PgConnection;
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex, MutexGuard,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -94,7 +95,7 @@ impl Room {
     }
 
     fn list(&self) -> MutexGuard<'_, Vec<Arc<GivenUp>>> {
-        self.0.given_up.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.given_up)
     }
 }
 

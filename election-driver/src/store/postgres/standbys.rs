@@ -1,11 +1,14 @@
 //! Commits that wait for a synchronous standby. The server gives such a wait up only when its session is
 //! ended, so the client hears nothing, and only the session that ends it can see what it waited for.
 
-use crate::{now, store::client::SILENT};
+use crate::{
+    now,
+    store::{client::SILENT, progress::lock},
+};
 use election_core::Timestamp;
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -21,12 +24,12 @@ const RECENT: Duration = Duration::from_secs(60);
 impl Standbys {
     /// A session that was given up waited for this when it was ended.
     pub(super) fn met(&self, waited_for: Option<&str>) {
-        *self.last() = waited_for.filter(|wait| *wait == WAIT).map(|_| now());
+        *lock(&self.0) = waited_for.filter(|wait| *wait == WAIT).map(|_| now());
     }
 
     /// Why the server may not have answered.
     pub(super) fn silence(&self) -> Cow<'static, str> {
-        match *self.last() {
+        match *lock(&self.0) {
             Some(last) if now().since(last) < RECENT => AWAY.into(),
             _ => format!(
                 "{SILENT}, and that synchronous standbys are there, if it waits for any \
@@ -34,10 +37,6 @@ impl Standbys {
             )
             .into(),
         }
-    }
-
-    fn last(&self) -> std::sync::MutexGuard<'_, Option<Timestamp>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

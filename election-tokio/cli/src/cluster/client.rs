@@ -4,12 +4,12 @@ use super::{
     exchange::{Answer, LONGEST_ANSWER, Led, Report, Request},
     file::File,
     place::Spot,
-    report::millis,
     words,
 };
 use crate::{
     arguments::Asked,
     exit::{Exit, Failed, print},
+    time::millis,
 };
 use rustix::process::geteuid;
 use serde_json::json;

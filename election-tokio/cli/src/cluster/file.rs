@@ -6,6 +6,7 @@ use crate::{
     document::{Document, Time},
     exit::Failed,
     line,
+    plan::with,
 };
 use election_tokio::{
     Cluster, ClusterBuilder, ClusterError,
@@ -256,25 +257,19 @@ impl File {
             };
         }
         let own = self.members.iter().find(|member| member.id == node);
-        if let Some(announce) = own.and_then(|own| own.announce.as_ref()) {
-            builder = builder.announce(announce);
-        }
-        if let Some(span) = down_after {
-            builder = builder.down_after(span.get_ref().0);
-        }
-        if let Some(preferred) = preferred {
-            builder = builder.preferred_primary(preferred.get_ref());
-        }
-        if let Some(span) = fail_back {
-            let span = span.get_ref().0;
-            builder = builder.config(move |config| config.fail_back(span));
-        }
-        if let Some(epoch) = min_epoch {
-            builder = builder.min_epoch(Epoch::new(*epoch.get_ref()));
-        }
-        if let Some(shards) = shards {
-            builder = builder.shards(*shards.get_ref());
-        }
+        let announce = own.and_then(|own| own.announce.as_ref());
+        let time = |time: &Option<Spanned<Time>>| time.as_ref().map(|time| time.get_ref().0);
+        let builder = with(builder, announce, ClusterBuilder::announce);
+        let builder = with(builder, time(down_after), ClusterBuilder::down_after);
+        let preferred = preferred.as_ref().map(Spanned::get_ref);
+        let builder = with(builder, preferred, ClusterBuilder::preferred_primary);
+        let builder = with(builder, time(fail_back), |builder, span| {
+            builder.config(move |config| config.fail_back(span))
+        });
+        let epoch = min_epoch.as_ref().map(|epoch| Epoch::new(*epoch.get_ref()));
+        let builder = with(builder, epoch, ClusterBuilder::min_epoch);
+        let shards = shards.as_ref().map(|shards| *shards.get_ref());
+        let builder = with(builder, shards, ClusterBuilder::shards);
         let builder = if *insecure { builder.insecure() } else { builder };
         self.prove(builder)
     }

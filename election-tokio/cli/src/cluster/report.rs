@@ -4,6 +4,7 @@ use super::{
     exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report, Support},
     words,
 };
+use crate::time::millis;
 use election_tokio::{
     Member, PeerReport, UnknownLeader,
     core::{
@@ -12,7 +13,6 @@ use election_tokio::{
     },
     now,
 };
-use std::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) fn report(member: &Member) -> Report {
@@ -194,8 +194,4 @@ fn place(position: Position) -> Place {
 
 fn name(members: &Members, peer: Peer) -> Option<String> {
     members.id(peer).map(NodeId::to_string)
-}
-
-pub(super) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,11 +1,12 @@
 //! Who takes part, and which elections there are.
 
-use super::{Glance, OLD, millis, rounded, row_json};
+use super::{Glance, OLD, rounded, row_json};
 use crate::{
     arguments::{List, Look},
     cluster::{self, trimmed},
     exit::{Exit, Failed, print},
     settings::{Place, client},
+    time::millis,
 };
 use comfy_table::{Table, presets};
 use election_tokio::core::{

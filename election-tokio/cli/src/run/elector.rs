@@ -72,77 +72,59 @@ fn stand(plan: Plan) -> Result<Exit, Failed> {
 }
 
 async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result<Exit, Failed> {
-    let Plan {
-        venue,
-        work,
-        location,
-        hooks,
-        quiet,
-        json,
-        wait,
-        once,
-        conflict,
-        leave_timeout,
-        on_lost,
-        allow_setuid,
-        isolate,
-        ..
-    } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     let ending = signals.ending();
     service.ends_with(ending.clone());
-    warn_of_the_job(&work, once);
+    warn_of_the_job(&plan.work, plan.once);
     // An instant too far away to represent is as good as none.
-    let until = wait.and_then(|wait| Instant::now().checked_add(wait));
-    let waits = match wait {
-        _ if once => Waits::AtOnce,
+    let until = plan.wait.and_then(|wait| Instant::now().checked_add(wait));
+    let waits = match plan.wait {
+        _ if plan.once => Waits::AtOnce,
         Some(_) => Waits::Bounded,
         None => Waits::Unattended,
     };
-    let input_ended = match work {
+    let input_ended = match plan.work {
         Work::Hold => input::ended().map_err(|error| Failed::of("standard input", &error))?,
         Work::Job(_) | Work::Elsewhere => CancellationToken::new(),
     };
     let give_up = GiveUp { until, waits, input_ended: input_ended.clone() };
-    let joined = match venue {
+    let joined = match plan.venue {
         Venue::Database(candidacy) => {
             let joining =
                 Joined::database(*candidacy, &mut signals, waits, give_up.in_time(), service);
-            match without_a_job(joining).await? {
-                Ok(joined) => joined,
-                Err(exit) => return Ok(exit.or_conflict(conflict)),
-            }
+            without_a_job(joining).await?
         }
         Venue::Cluster(part) => {
             if let Some(http) = http {
                 http.starts(part.starting());
             }
             let joining = Joined::cluster(*part, &mut signals, waits, give_up.in_time(), service);
-            match without_a_job(joining).await? {
-                Ok(joined) => joined,
-                Err(exit) => return Ok(exit.or_conflict(conflict)),
-            }
+            without_a_job(joining).await?
         }
     };
-    let Joined { handle, held } = joined;
+    let Joined { handle, held } = match joined {
+        Ok(joined) => joined,
+        Err(exit) => return Ok(exit.or_conflict(plan.conflict)),
+    };
     service.joined(&handle);
     if let Some(http) = http {
         http.joined(&handle, held.member());
     }
-    let manner = Manner { location: &location, allow_setuid, json, quiet };
-    let hooks = Hooks::start(hooks, &manner, &handle)
+    let Plan { allow_setuid, json, quiet, leave_timeout, .. } = plan;
+    let manner = Manner { location: &plan.location, allow_setuid, json, quiet };
+    let hooks = Hooks::start(plan.hooks, &manner, &handle)
         .map_err(|error| Failed::of("hooks cannot be run", &error))?;
     let mut elector = Elector {
         handle: handle.clone(),
         held: &held,
         signals: &mut signals,
-        work,
-        location,
+        work: plan.work,
+        location: plan.location,
         input_ended,
-        on_lost,
-        conflict,
+        on_lost: plan.on_lost,
+        conflict: plan.conflict,
         allow_setuid,
-        isolate,
+        isolate: plan.isolate,
         json,
         settled: false,
         stuck: false,

@@ -13,7 +13,7 @@ use election_tokio::{
 use std::{
     future::Future,
     pin::pin,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -57,22 +57,22 @@ impl<'a> Trouble<'a> {
     }
 
     pub(super) fn cause(&self) -> Option<String> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.cause.clone())
+        self.said().as_ref().map(|it| it.cause.clone())
     }
 
     /// Whether the database has answered, and refuses what it was asked.
     pub(super) fn is_refusal(&self) -> bool {
-        self.said
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .is_some_and(|it| it.refuses)
+        self.said().as_ref().is_some_and(|it| it.refuses)
+    }
+
+    fn said(&self) -> MutexGuard<'_, Option<Said>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says at once what the command waits for, and then ever more rarely.
     fn is(&self, cause: String, refuses: bool) {
         let now = Instant::now();
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said();
         match &mut *said {
             None => {
                 warn!(event = "waiting", cause, "waiting for the database: {cause}");
@@ -97,7 +97,7 @@ impl<'a> Trouble<'a> {
     }
 
     fn is_over(&self) {
-        if let Some(said) = self.said.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(said) = self.said().take() {
             let lasted = whole(said.since.elapsed());
             info!(event = "waiting_over", "the database answers after {lasted}");
         }

@@ -2,7 +2,6 @@
 
 use super::socket::Socket;
 use std::{
-    env,
     ffi::{OsStr, OsString},
     process::{self, Command},
     time::Duration,
@@ -30,10 +29,6 @@ pub(super) struct Environment {
 impl Environment {
     /// What this process was told; nothing if nobody listens. What makes no sense is warned of and
     /// left out: it is no reason to go without the job.
-    pub(super) fn by_environment() -> Option<Self> {
-        Self::by(|variable| env::var_os(variable))
-    }
-
     pub(super) fn by(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let name = variable(SOCKET)?;
         let socket = match Socket::at(&name) {

@@ -4,6 +4,7 @@ use super::environment::Environment;
 use election_tokio::{Handle, Status, Watch};
 use std::{
     convert::Infallible,
+    env,
     future::pending,
     io::ErrorKind,
     sync::atomic::{AtomicBool, Ordering},
@@ -41,7 +42,7 @@ struct Stage {
 
 impl Service {
     pub(crate) fn of_environment() -> Self {
-        Self::new(Environment::by_environment())
+        Self::new(Environment::by(|variable| env::var_os(variable)))
     }
 
     pub(super) fn new(told: Option<Environment>) -> Self {
