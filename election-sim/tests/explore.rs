@@ -77,6 +77,15 @@ fn all<M: Model>(model: &mut M, limits: &Limits) -> Outcome<M::Move> {
     breadth_first(model, limits, &mut |_| {})
 }
 
+/// What a search that must find nothing found.
+#[track_caller]
+fn clean<M: Model>(model: &mut M, limits: &Limits, name: &str) -> (Ended, Count) {
+    let outcome = all(model, limits);
+    let found = outcome.counterexample.map(|found| found.trace(model));
+    assert_eq!(found, None, "{name}");
+    (outcome.ended, outcome.count)
+}
+
 #[test]
 fn breadth_first_sees_every_state_once() {
     let outcome = all(&mut counters(None), &Limits::default());
@@ -243,10 +252,7 @@ fn a_small_world_is_clean_to_its_end() {
 fn troubled_worlds_are_clean() {
     let limits = Limits { states: 150_000, ..Limits::default() };
     for (name, scope) in Scope::presets() {
-        let mut model = lease(scope);
-        let outcome = all(&mut model, &limits);
-        let found = outcome.counterexample.map(|found| found.trace(&mut model));
-        assert_eq!(found, None, "{name}");
+        clean(&mut lease(scope), &limits, name);
     }
 }
 
@@ -259,14 +265,11 @@ fn three_nodes_are_clean_nearby() {
     assert_eq!((outcome.ended, outcome.counterexample), (Ended::States, None));
 }
 
-#[test]
-fn walks_through_the_lease_are_clean() {
-    let often =
-        Often { crashes: 1, resigns: 1, failures: 2, pauses: 1, wakes: 1, ..Often::default() };
-    let scope = Scope { abandoned: 1, lock_wait: 3, often, ..Scope::small() };
+#[track_caller]
+fn walks_are_clean<M: Model>(model: impl Fn() -> M) {
     for swarm in [false, true] {
         let walks = Walks { seed: 3, walks: 3_000, length: 120, swarm };
-        let mut model = lease(scope.clone());
+        let mut model = model();
         let outcome = walk(&mut model, &walks, &Limits::default(), &mut |_| {});
         let found = outcome.counterexample.map(|found| found.trace(&mut model));
         assert_eq!(found, None, "swarm {swarm}");
@@ -274,17 +277,29 @@ fn walks_through_the_lease_are_clean() {
 }
 
 #[test]
+fn walks_through_the_lease_are_clean() {
+    let often =
+        Often { crashes: 1, resigns: 1, failures: 2, pauses: 1, wakes: 1, ..Often::default() };
+    let scope = Scope { abandoned: 1, lock_wait: 3, often, ..Scope::small() };
+    walks_are_clean(|| lease(scope.clone()));
+}
+
+#[test]
 fn a_counterexample_is_a_schedule_that_shows_the_same() {
     let mut model = lease(with_margin(9));
     let found = all(&mut model, &Limits::default()).counterexample.unwrap();
-    let exported = export(&mut model, &found);
+    shows_two_leaders(export(&mut model, &found));
+    assert!(found.path.iter().any(|what| matches!(what, Move::Lose(_))));
+}
+
+/// The schedule goes through its text, as anybody would replay it.
+#[track_caller]
+fn shows_two_leaders(exported: Exported) {
     let Exported::Schedule(scn) = exported else { panic!("{exported:?}") };
-    // The schedule goes through its text, as anybody would replay it.
     let scn: Scn = scn.to_string().parse().unwrap();
     let (outcome, transcript) = scn.play(&std::sync::Arc::default()).unwrap();
     assert_eq!(outcome.broken, ["exclusion"], "{transcript}");
     assert_eq!(scn.transcript, Some(transcript));
-    assert!(found.path.iter().any(|what| matches!(what, Move::Lose(_))));
 }
 
 #[test]
@@ -321,10 +336,7 @@ fn a_small_quorum_is_clean_to_its_end() {
 fn troubled_quorums_are_clean() {
     let limits = Limits { states: 150_000, ..Limits::default() };
     for (name, scope) in quorum::Scope::presets() {
-        let mut model = quorum(scope);
-        let outcome = all(&mut model, &limits);
-        let found = outcome.counterexample.map(|found| found.trace(&mut model));
-        assert_eq!(found, None, "{name}");
+        clean(&mut quorum(scope), &limits, name);
     }
 }
 
@@ -334,25 +346,16 @@ fn what_operators_ask_for_is_clean_to_its_end() {
     let presets = quorum::Scope::presets();
     for name in ["witness", "recording", "planned", "preferred"] {
         let (_, scope) = presets.iter().find(|(preset, _)| *preset == name).unwrap();
-        let mut model = quorum(scope.clone());
-        let outcome = all(&mut model, &Limits::default());
-        println!("{name}: {} states", outcome.count.states);
-        let found = outcome.counterexample.map(|found| found.trace(&mut model));
-        assert_eq!((outcome.ended, found), (Ended::Exhausted, None), "{name}");
-        assert!(outcome.count.states > 50_000, "{name}: {:?}", outcome.count);
+        let (ended, count) = clean(&mut quorum(scope.clone()), &Limits::default(), name);
+        assert_eq!(ended, Ended::Exhausted, "{name}");
+        assert!(count.states > 50_000, "{name}: {count:?}");
     }
 }
 
 #[test]
 fn walks_through_a_quorum_are_clean() {
     let (_, everything) = quorum::Scope::presets().pop().unwrap();
-    for swarm in [false, true] {
-        let walks = Walks { seed: 3, walks: 3_000, length: 120, swarm };
-        let mut model = quorum(everything.clone());
-        let outcome = walk(&mut model, &walks, &Limits::default(), &mut |_| {});
-        let found = outcome.counterexample.map(|found| found.trace(&mut model));
-        assert_eq!(found, None, "swarm {swarm}");
-    }
+    walks_are_clean(|| quorum(everything.clone()));
 }
 
 /// The clocks are further off than the nodes are told.
@@ -363,10 +366,5 @@ fn a_quorum_whose_clocks_break_the_bound_has_two_leaders() {
     let mut model = quorum(quorum::Scope { drift_ppm: 0, ..scope });
     let found = all(&mut model, &Limits::default()).counterexample.unwrap();
     assert_eq!(found.broken.check, "exclusion");
-    let exported = quorum::export(&mut model, &found);
-    let Exported::Schedule(scn) = exported else { panic!("{exported:?}") };
-    let scn: Scn = scn.to_string().parse().unwrap();
-    let (outcome, transcript) = scn.play(&std::sync::Arc::default()).unwrap();
-    assert_eq!(outcome.broken, ["exclusion"], "{transcript}");
-    assert_eq!(scn.transcript, Some(transcript));
+    shows_two_leaders(quorum::export(&mut model, &found));
 }

@@ -2,10 +2,10 @@
 
 use election_core::{Change, Epoch};
 use election_sim::{
-    App, Budget, Context, Contract, DiskFault, Fault, FaultKind, FrameFault, SaveFault, Schedule,
-    Scn, Sim, Swarm, View,
+    App, Context, Contract, DiskFault, Fault, FaultKind, FrameFault, SaveFault, Schedule, Sim,
+    Swarm, View,
 };
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 const DOWN: Duration = Duration::from_secs(5);
@@ -41,16 +41,6 @@ fn where_clocks_lie_exclusion_breaks_and_the_epoch_fences() {
 }
 
 #[test]
-fn results_do_not_depend_on_the_number_of_jobs() {
-    let workload = Arc::default();
-    let play = |jobs| {
-        let budget = Budget { seeds: 0..100, time: None, jobs };
-        budget.play(&workload, &|seed| swarm().schedule(seed), &|_| {}).unwrap()
-    };
-    assert_eq!(play(3), play(1));
-}
-
-#[test]
 fn the_whole_menu_is_drawn() {
     let mut drawn = [0; 12];
     for seed in 0..600 {
@@ -74,24 +64,6 @@ fn the_whole_menu_is_drawn() {
         }
     }
     assert!(drawn.iter().all(|count| *count > 5), "{drawn:?}");
-}
-
-#[test]
-fn what_chance_did_to_frames_can_be_written_out() {
-    let chance = |schedule: &Schedule| {
-        schedule.faults.iter().filter(|fault| matches!(fault.kind, FaultKind::Frames(..))).count()
-    };
-    let workload = Arc::default();
-    let mut explicit = 0;
-    for seed in (0..120).filter(|seed| chance(&swarm().schedule(*seed)) > 0) {
-        let schedule = swarm().schedule(seed);
-        let written = schedule.made_explicit(&workload).unwrap();
-        assert_eq!(chance(&written), 0);
-        let (before, after) = (schedule.play().unwrap(), written.play().unwrap());
-        assert_eq!(before.elections, after.elections, "seed {seed}");
-        explicit += usize::from(written.faults.len() > schedule.faults.len());
-    }
-    assert!(explicit > 5, "{explicit} schedules had anything to write out");
 }
 
 /// A process dies right after its `nth` action, whichever action that is.
@@ -147,34 +119,4 @@ fn a_users_app_runs_on_top() {
             tokens.max() > Some(Epoch::new(1))
         })
         .run();
-}
-
-#[test]
-fn every_schedule_survives_being_printed_and_read() {
-    for swarm in [swarm(), Swarm::beyond_contract().of_quorum()] {
-        for seed in 0..300 {
-            let scn = Scn::new(swarm.schedule(seed));
-            let text = scn.to_string();
-            let read: Scn = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
-            assert_eq!(read, scn, "{text}");
-        }
-    }
-}
-
-#[test]
-fn what_cannot_be_is_located() {
-    let refused = |text: &str, line: usize, column: usize, what: &str| {
-        let error = text.parse::<Scn>().expect_err(text);
-        assert_eq!((error.line, error.column), (line, column), "{error}");
-        assert!(error.what.contains(what), "{error}");
-    };
-    refused("heartbeat 9ms\nnode a\nrun 9s\n", 1, 1, "say `quorum 5s` before it");
-    refused("quorum 5s\nnode a\nat 1s for 1s refuse\nrun 9s\n", 3, 1, "what is not there");
-    refused("node a\nat 1s for 1s lag a\nrun 9s\n", 2, 1, "what is not there");
-    refused("quorum 5s\nelection-timeout 5s\nnode a\nnode b\nrun 9s\n", 1, 1, "election");
-    refused("quorum 5s\nnode a data 5\nrun 9s\n", 2, 13, "as in 3/120");
-    refused("quorum 5s\nnode a\nat 1s disk a wet\nrun 9s\n", 3, 14, "`stale 3s`");
-    refused("quorum 5s\nnode a\nat 1s for 1s saves a slowly\nrun 9s\n", 3, 22, "`lying`");
-    refused("quorum 5s\nsave 5ms..1ms\nnode a\nrun 9s\n", 2, 1, "ends before it begins");
-    refused("quorum 5s\nnode a named \"a b\"\nrun 9s\n", 1, 1, "a b");
 }

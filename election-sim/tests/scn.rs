@@ -1,11 +1,11 @@
 //! The `.scn` format: a printed schedule can be read back, and every error has its place.
 
-use election_sim::{Contract, Schedule, Scn, Swarm};
+use election_sim::{Schedule, Scn, Swarm};
 
 #[test]
 fn every_schedule_survives_being_printed_and_read() {
-    for contract in [Contract::Within, Contract::Beyond] {
-        let swarm = Swarm { contract, ..Swarm::within_contract() };
+    let (within, beyond) = (Swarm::within_contract(), Swarm::beyond_contract());
+    for swarm in [within.clone(), beyond.clone(), within.of_quorum(), beyond.of_quorum()] {
         for seed in 0..300 {
             let scn = Scn::new(swarm.schedule(seed));
             let text = scn.to_string();
@@ -81,4 +81,17 @@ fn what_contradicts_itself_or_cannot_be_is_located() {
         1,
         "after the heal",
     );
+}
+
+#[test]
+fn what_cannot_be_of_a_quorum_is_located() {
+    refused("heartbeat 9ms\nnode a\nrun 9s\n", 1, 1, "say `quorum 5s` before it");
+    refused("quorum 5s\nnode a\nat 1s for 1s refuse\nrun 9s\n", 3, 1, "what is not there");
+    refused("node a\nat 1s for 1s lag a\nrun 9s\n", 2, 1, "what is not there");
+    refused("quorum 5s\nelection-timeout 5s\nnode a\nnode b\nrun 9s\n", 1, 1, "election");
+    refused("quorum 5s\nnode a data 5\nrun 9s\n", 2, 13, "as in 3/120");
+    refused("quorum 5s\nnode a\nat 1s disk a wet\nrun 9s\n", 3, 14, "`stale 3s`");
+    refused("quorum 5s\nnode a\nat 1s for 1s saves a slowly\nrun 9s\n", 3, 22, "`lying`");
+    refused("quorum 5s\nsave 5ms..1ms\nnode a\nrun 9s\n", 2, 1, "ends before it begins");
+    refused("quorum 5s\nnode a named \"a b\"\nrun 9s\n", 1, 1, "a b");
 }

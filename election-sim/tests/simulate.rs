@@ -52,12 +52,15 @@ fn what_a_fence_cannot_tell_apart_is_beyond_fencing() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_jobs() {
-    let swarm = Swarm::within_contract();
-    let workload = Arc::default();
-    let play = |jobs| budget(0..200, jobs).play(&workload, &|seed| swarm.schedule(seed), &|_| {});
-    let alone = play(1).unwrap();
-    assert_eq!(play(4).unwrap(), alone);
-    assert_eq!(play(7).unwrap(), alone);
+    for swarm in [Swarm::within_contract(), Swarm::within_contract().of_quorum()] {
+        let workload = Arc::default();
+        let make = |seed| swarm.schedule(seed);
+        let play = |jobs| budget(0..200, jobs).play(&workload, &make, &|_| {}).unwrap();
+        let alone = play(1);
+        for jobs in [4, 7] {
+            assert_eq!(play(jobs), alone, "{jobs} jobs, quorum: {}", swarm.quorum);
+        }
+    }
 }
 
 #[test]
@@ -75,21 +78,22 @@ fn a_schedule_replays_exactly_and_seeds_differ() {
 
 #[test]
 fn what_chance_did_can_be_written_out() {
-    let swarm = Swarm::within_contract();
-    let odds = |schedule: &Schedule| {
-        schedule.faults.iter().filter(|fault| matches!(fault.kind, FaultKind::Odds(..))).count()
-    };
+    let is_chance = |what: &FaultKind| matches!(what, FaultKind::Odds(..) | FaultKind::Frames(..));
+    let chance =
+        |schedule: &Schedule| schedule.faults.iter().filter(|fault| is_chance(&fault.kind)).count();
     let workload = Arc::default();
-    let mut explicit = 0;
-    for seed in (0..200).filter(|seed| odds(&swarm.schedule(*seed)) > 0) {
-        let schedule = swarm.schedule(seed);
-        let written = schedule.made_explicit(&workload).unwrap();
-        assert_eq!(odds(&written), 0);
-        let (before, after) = (schedule.play().unwrap(), written.play().unwrap());
-        assert_eq!(before.elections, after.elections, "seed {seed}");
-        explicit += usize::from(written.faults.len() > schedule.faults.len());
+    let (lease, quorum) = (Swarm::within_contract(), Swarm::within_contract().of_quorum());
+    for (swarm, seeds, enough) in [(lease, 0..200, 10), (quorum, 0..120, 5)] {
+        let mut explicit = 0;
+        for schedule in seeds.map(|seed| swarm.schedule(seed)).filter(|it| chance(it) > 0) {
+            let written = schedule.made_explicit(&workload).unwrap();
+            assert_eq!(chance(&written), 0);
+            let (before, after) = (schedule.play().unwrap(), written.play().unwrap());
+            assert_eq!(before.elections, after.elections, "seed {}", schedule.seed);
+            explicit += usize::from(written.faults.len() > schedule.faults.len());
+        }
+        assert!(explicit > enough, "{explicit} schedules had anything to write out");
     }
-    assert!(explicit > 10, "{explicit} schedules had anything to write out");
 }
 
 /// A job that must run at most once in ten seconds. Its author asks whether the process leads, and

@@ -7,7 +7,7 @@ use crate::{
     simulator::{Environment, WorldState},
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BoundedPace {
     nodes: Vec<Second>,
 }

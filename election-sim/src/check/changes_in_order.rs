@@ -2,21 +2,22 @@
 //! that was led, and a follower's news never repeats. The story agrees with the process's own
 //! answers.
 
-use super::{Checker, Verdict};
+use super::{Checker, Verdict, checker::books_by_node};
 use crate::{
     fault::Contract,
     simulator::{Environment, WorldState},
 };
 use election_core::{Change, Epoch, Label, Protocol, Term};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ChangesInOrder {
     told: Vec<Told>,
 }
 
 /// The newest change that the subscribers of one process were told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Told {
+    #[default]
     Nothing,
     Leads(Epoch),
     Lost(Option<Term>),
@@ -28,17 +29,7 @@ impl<S: Environment> Checker<S> for ChangesInOrder {
     const NAME: &'static str = "changes-in-order";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(nodes: usize) -> Self {
-        Self { told: vec![Told::Nothing; nodes] }
-    }
-
-    fn cloned(&mut self, _: &WorldState<'_, S>, from: usize, onto: usize) {
-        self.told[onto] = self.told[from].clone();
-    }
-
-    fn born(&mut self, _: &WorldState<'_, S>, node: usize) {
-        self.told[node] = Told::Nothing;
-    }
+    books_by_node!(told, WorldState<'_, S>);
 
     fn changed(&mut self, _: &WorldState<'_, S>, node: usize, change: &Change) -> Verdict {
         if matches!(change, Change::Alert(_)) {

@@ -1,47 +1,39 @@
 //! All checkers of one protocol, called one after the other. There is no list and no virtual call,
 //! because some checkers run after every step.
 
-/// Defines the checkers of a protocol from their list.
+/// Defines the checkers of a protocol from their list: each is in the module whose name its field has.
 macro_rules! checker_set {
     ($(#[$doc:meta])* $checker_set:ident of $environment:ident {
-        $($field:ident: $checker:ty),* $(,)?
+        $($module:ident: $checker:ident),* $(,)?
     }) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub(crate) struct $checker_set {
-            contract: Contract,
+            contract: $crate::fault::Contract,
             /// Members run kevy-elect.
             mixed: bool,
-            broken: BTreeSet<&'static str>,
-            $($field: $checker,)*
+            broken: std::collections::BTreeSet<&'static str>,
+            $($module: $module::$checker,)*
         }
 
         impl $checker_set {
             pub(crate) const NAMES: &'static [&'static str] =
-                &[$(<$checker as Checker<$environment>>::NAME),*];
-
-            fn of(schedule: &Schedule) -> Self {
-                let nodes = schedule.nodes.len();
-                Self {
-                    contract: schedule.contract_of_faults(),
-                    mixed: schedule.has_legacy(),
-                    broken: BTreeSet::new(),
-                    $($field: <$checker as Checker<$environment>>::new(nodes),)*
-                }
-            }
+                &[$(<$module::$checker as $crate::check::Checker<$environment>>::NAME),*];
 
             #[inline]
-            fn judge<C: Checker<$environment>>(
+            fn judge<C: $crate::check::Checker<$environment>>(
                 &mut self,
-                world: &WorldState<'_, $environment>,
-                hook: impl FnOnce(&mut Self) -> Verdict,
-            ) -> Result<(), Violation> {
+                world: &$crate::simulator::WorldState<'_, $environment>,
+                hook: impl FnOnce(&mut Self) -> $crate::check::Verdict,
+            ) -> Result<(), $crate::simulator::Violation> {
                 match hook(self) {
-                    Err(what) if self.contract <= C::HOLDS && (C::WITH_LEGACY || !self.mixed) => Err(Violation {
-                        check: C::NAME.to_owned(),
-                        at: Duration::from_nanos(world.now),
-                        what,
-                    }),
+                    Err(what) if self.contract <= C::HOLDS && (C::WITH_LEGACY || !self.mixed) => {
+                        Err($crate::simulator::Violation {
+                            check: C::NAME.to_owned(),
+                            at: std::time::Duration::from_nanos(world.now),
+                            what,
+                        })
+                    }
                     Err(_) => {
                         self.broken.insert(C::NAME);
                         Ok(())
@@ -51,39 +43,47 @@ macro_rules! checker_set {
             }
         }
 
-        impl Watched for $environment {
+        impl $crate::simulator::Watched for $environment {
             type Checkers = $checker_set;
         }
 
-        $crate::simulator::hooks!(checker_set_hooks! { $environment $checker_set [$($field: $checker),*] });
+        $crate::simulator::hooks!(checker_set_hooks! {
+            $environment $checker_set [$($module: $module::$checker),*]
+        });
     };
 }
 pub(super) use checker_set;
 
-/// Passes every hook on to all checkers.
+/// Passes every hook on to all checkers, one after the other.
 macro_rules! checker_set_hooks {
     (
         $environment:ident $checker_set:ident $all:tt
         notices: [$($(#[$told:meta])* $notice:ident($($arg:ident: $type:ty),*);)*]
         verdicts: [$($(#[$asked:meta])* $verdict:ident($($with:ident: $of:ty),*);)*]
     ) => {
-        impl CheckerSet<$environment> for $checker_set {
-            fn new(schedule: &Schedule) -> Self {
-                Self::of(schedule)
+        impl $crate::simulator::CheckerSet<$environment> for $checker_set {
+            fn new(schedule: &$crate::schedule::Schedule) -> Self {
+                $crate::check::checker_set::each!(new self $environment $all schedule)
             }
 
-            fn broken(&self) -> &BTreeSet<&'static str> {
+            fn broken(&self) -> &std::collections::BTreeSet<&'static str> {
                 &self.broken
             }
 
-            $(fn $notice(&mut self, world: &WorldState<'_, $environment>, $($arg: $type),*) {
-                $crate::check::checker_set::tell_all!(self $environment $all $notice world ($($arg),*));
+            $(fn $notice(
+                &mut self,
+                world: &$crate::simulator::WorldState<'_, $environment>,
+                $($arg: $type),*
+            ) {
+                $crate::check::checker_set::each!(tell self $environment $all $notice world ($($arg),*));
             })*
 
             $(fn $verdict(
-                &mut self, world: &WorldState<'_, $environment>, $($with: $of),*
-            ) -> Result<(), Violation> {
-                $crate::check::checker_set::judge_all!(self $environment $all $verdict world ($($with),*));
+                &mut self,
+                world: &$crate::simulator::WorldState<'_, $environment>,
+                $($with: $of),*
+            ) -> Result<(), $crate::simulator::Violation> {
+                $crate::check::checker_set::each!(judge self $environment $all $verdict world ($($with),*));
                 Ok(())
             })*
         }
@@ -91,31 +91,29 @@ macro_rules! checker_set_hooks {
 }
 pub(super) use checker_set_hooks;
 
-macro_rules! tell_all {
-    (
-        $set:ident $environment:ident [$($field:ident: $checker:ty),*]
-        $hook:ident $world:ident $arguments:tt
-    ) => {
-        $($crate::check::checker_set::call!(Checker::<$environment>::$hook, &mut $set.$field, $world, $arguments);)*
+macro_rules! each {
+    (new $set:ident $environment:ident [$($module:ident: $checker:ty),*] $schedule:ident) => {
+        Self {
+            contract: $schedule.contract_of_faults(),
+            mixed: $schedule.has_legacy(),
+            broken: std::collections::BTreeSet::new(),
+            $($module: $crate::check::Checker::<$environment>::new($schedule.nodes.len()),)*
+        }
     };
-}
-pub(super) use tell_all;
-
-macro_rules! judge_all {
-    (
-        $set:ident $environment:ident [$($field:ident: $checker:ty),*]
-        $hook:ident $world:ident $arguments:tt
-    ) => {
+    (tell $set:ident $environment:ident [$($module:ident: $checker:ty),*] $hook:ident $world:ident $arguments:tt) => {
+        $($crate::check::checker_set::call!($environment $hook $set.$module $world $arguments);)*
+    };
+    (judge $set:ident $environment:ident [$($module:ident: $checker:ty),*] $hook:ident $world:ident $arguments:tt) => {
         $($set.judge::<$checker>($world, |all| {
-            $crate::check::checker_set::call!(Checker::<$environment>::$hook, &mut all.$field, $world, $arguments)
+            $crate::check::checker_set::call!($environment $hook all.$module $world $arguments)
         })?;)*
     };
 }
-pub(super) use judge_all;
+pub(super) use each;
 
 macro_rules! call {
-    ($hook:expr, $checker:expr, $world:expr, ($($argument:ident),*)) => {
-        $hook($checker, $world, $($argument),*)
+    ($environment:ident $hook:ident $set:ident.$module:ident $world:ident ($($argument:ident),*)) => {
+        $crate::check::Checker::<$environment>::$hook(&mut $set.$module, $world, $($argument),*)
     };
 }
 pub(super) use call;

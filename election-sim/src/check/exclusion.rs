@@ -12,17 +12,13 @@ use crate::{
 };
 use election_core::Epoch;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Exclusion;
 
 impl<S: Environment> Checker<S> for Exclusion {
     const NAME: &'static str = "exclusion";
     const HOLDS: Contract = Contract::Within;
     const WITH_LEGACY: bool = false; // `exclusion-by-own-voters` says what is left
-
-    fn new(_: usize) -> Self {
-        Self
-    }
 
     fn stepped(&mut self, world: &WorldState<'_, S>, node: usize) -> Verdict {
         let here = &world.nodes[node];

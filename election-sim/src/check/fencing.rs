@@ -8,7 +8,7 @@ use crate::{
     simulator::{Environment, WorldState},
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Fencing {
     /// The highest token served, and the process that sent it.
     served: Option<(u64, usize, u32)>,
@@ -17,10 +17,6 @@ pub(crate) struct Fencing {
 impl<S: Environment> Checker<S> for Fencing {
     const NAME: &'static str = "fencing";
     const HOLDS: Contract = Contract::Beyond;
-
-    fn new(_: usize) -> Self {
-        Self { served: None }
-    }
 
     fn served(&mut self, _: &WorldState<'_, S>, write: &Write) -> Verdict {
         let now = (write.token.get(), write.node, write.life);

@@ -2,7 +2,10 @@
 
 use super::model::Broken;
 use crate::{Scn, schedule::Schedule, shrink::shrink};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// The exported form of a counterexample.
 #[derive(Clone, Debug)]
@@ -14,10 +17,24 @@ pub enum Exported {
 }
 
 /// The longest time for finding a schedule, and for shrinking it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The first of these schedules that shows the violation.
+pub(super) fn first(schedules: impl Iterator<Item = Schedule>, broken: &Broken) -> Exported {
+    let ends = Instant::now() + PATIENCE;
+    for schedule in schedules {
+        if shows(&schedule, broken.check) {
+            return written(schedule, broken);
+        }
+        if Instant::now() >= ends {
+            break;
+        }
+    }
+    Exported::Trace("no schedule was found that shows the same; its moves are the trace".into())
+}
 
 /// Whether a schedule violates the invariant of this check.
-pub(super) fn shows(schedule: &Schedule, check: &str) -> bool {
+fn shows(schedule: &Schedule, check: &str) -> bool {
     schedule.play().is_ok_and(|outcome| {
         outcome.violation.is_some_and(|found| found.check == check)
             || outcome.broken.contains(&check)
@@ -25,7 +42,7 @@ pub(super) fn shows(schedule: &Schedule, check: &str) -> bool {
 }
 
 /// The schedule as a file, shrunk as far as possible.
-pub(super) fn written(schedule: Schedule, broken: &Broken) -> Exported {
+fn written(schedule: Schedule, broken: &Broken) -> Exported {
     let check = broken.check;
     let schedule = match shrink(&schedule, &Arc::default(), check, PATIENCE) {
         Some(shrunk) if shows(&shrunk.schedule, check) => shrunk.schedule,

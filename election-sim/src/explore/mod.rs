@@ -29,6 +29,7 @@
 //! | [`lease`] | the lease as a model, its [`Scope`](lease::Scope), and its counterexamples as schedules |
 
 mod ahead;
+mod books;
 mod breadth;
 mod exported;
 mod interner;
@@ -36,6 +37,7 @@ mod known;
 pub mod lease;
 mod memo;
 mod model;
+mod often;
 mod outcome;
 pub mod quorum;
 mod visited;

@@ -75,64 +75,59 @@ enum Mode {
     Swarm,
 }
 
-#[derive(Debug)]
+/// How to search, and what to do with what is found.
 struct Options {
-    worlds: Worlds,
     limits: Limits,
     walks: Option<Walks>,
     out: PathBuf,
     json: bool,
 }
 
-/// The small worlds of one protocol, by name.
-#[derive(Debug)]
-enum Worlds {
-    Lease(Vec<(&'static str, lease::Scope)>),
-    Quorum(Vec<(&'static str, quorum::Scope)>),
-}
-
-impl Options {
-    fn of(flags: Flags) -> Result<Self, InputError> {
-        let limits = Limits::default();
-        let limits = Limits {
-            depth: flags.depth.unwrap_or(limits.depth),
-            states: flags.states.unwrap_or(limits.states),
-            bytes: flags.memory.map_or(limits.bytes, |gigabytes| gigabytes.saturating_mul(1 << 30)),
-            time: flags.budget.or(limits.time),
-        };
-        let Flags { seed, walks, length, mode, .. } = flags;
-        let walks = Walks { seed, walks, length, swarm: mode == Mode::Swarm };
-        Ok(Self {
-            worlds: worlds(flags.protocol.as_deref(), &flags.scope, flags.nodes)?,
-            limits,
-            walks: (mode != Mode::Bfs).then_some(walks),
-            out: flags.out,
-            json: flags.json,
-        })
-    }
-}
-
-fn worlds(protocol: Option<&str>, name: &str, nodes: Option<usize>) -> Result<Worlds, InputError> {
-    match protocol {
+/// Explores the scopes in order, up to the first violation.
+pub(crate) fn explore(flags: Flags) -> Result<u8, InputError> {
+    let Flags { protocol, scope: name, nodes, seed, walks, length, mode, out, json, .. } = flags;
+    let limits = Limits::default();
+    let limits = Limits {
+        depth: flags.depth.unwrap_or(limits.depth),
+        states: flags.states.unwrap_or(limits.states),
+        bytes: flags.memory.map_or(limits.bytes, |gigabytes| gigabytes.saturating_mul(1 << 30)),
+        time: flags.budget.or(limits.time),
+    };
+    let walks = Walks { seed, walks, length, swarm: mode == Mode::Swarm };
+    let walks = (mode != Mode::Bfs).then_some(walks);
+    let options = Options { limits, walks, out, json };
+    match protocol.as_deref() {
         Some("lease") => {
-            let mut scopes = named(lease::Scope::presets(), name)?;
-            for (_, scope) in &mut scopes {
-                scope.nodes = nodes.unwrap_or(scope.nodes);
-                scope.config().map_err(|why| InputError(why.to_string()))?;
-            }
-            Ok(Worlds::Lease(scopes))
+            let model = |scope: lease::Scope| {
+                Lease::new(lease::Scope { nodes: nodes.unwrap_or(scope.nodes), ..scope })
+            };
+            all(named(lease::Scope::presets(), &name)?, model, lease::export, &options)
         }
         Some("quorum") => {
-            let mut scopes = named(quorum::Scope::presets(), name)?;
-            for (_, scope) in &mut scopes {
-                scope.nodes = nodes.unwrap_or(scope.nodes);
-                scope.configs().map_err(|why| InputError(why.to_string()))?;
-            }
-            Ok(Worlds::Quorum(scopes))
+            let model = |scope: quorum::Scope| {
+                Quorum::new(quorum::Scope { nodes: nodes.unwrap_or(scope.nodes), ..scope })
+            };
+            all(named(quorum::Scope::presets(), &name)?, model, quorum::export, &options)
         }
         Some(other) => Err(InputError(format!("cannot explore `{other}`; see --help"))),
         None => Err(InputError("explore what? `lease` or `quorum`; see --help".into())),
     }
+}
+
+fn all<S, M: Model, E: ToString>(
+    scopes: Vec<(&'static str, S)>,
+    model: impl Fn(S) -> Result<M, E>,
+    export: fn(&mut M, &Counterexample<M::Move>) -> Exported,
+    options: &Options,
+) -> Result<u8, InputError> {
+    let models = scopes.into_iter().map(|(name, scope)| Ok((name, model(scope)?)));
+    let models = models.collect::<Result<Vec<_>, E>>();
+    for (name, model) in models.map_err(|why| InputError(why.to_string()))? {
+        if !holds(name, model, options, export) {
+            return Ok(VIOLATED);
+        }
+    }
+    Ok(CLEAN)
 }
 
 fn named<S>(
@@ -151,37 +146,12 @@ fn named<S>(
     Ok(all)
 }
 
-/// Explores the scopes in order, up to the first violation.
-pub(crate) fn explore(flags: Flags) -> Result<u8, InputError> {
-    let options = &Options::of(flags)?;
-    match &options.worlds {
-        Worlds::Lease(scopes) => {
-            for (name, scope) in scopes {
-                let model = Lease::new(scope.clone()).map_err(|why| InputError(why.to_string()))?;
-                if !holds(name, model, options, lease::export) {
-                    return Ok(VIOLATED);
-                }
-            }
-        }
-        Worlds::Quorum(scopes) => {
-            for (name, scope) in scopes {
-                let model =
-                    Quorum::new(scope.clone()).map_err(|why| InputError(why.to_string()))?;
-                if !holds(name, model, options, quorum::export) {
-                    return Ok(VIOLATED);
-                }
-            }
-        }
-    }
-    Ok(CLEAN)
-}
-
 /// Searches one world and reports the result. Returns false if an invariant does not hold.
 fn holds<M: Model>(
     name: &str,
     mut model: M,
     options: &Options,
-    export: impl Fn(&mut M, &Counterexample<M::Move>) -> Exported,
+    export: fn(&mut M, &Counterexample<M::Move>) -> Exported,
 ) -> bool {
     let bar = progress_bar(options.json);
     let began = Instant::now();

@@ -1,15 +1,10 @@
 //! A process believes in a term once: never again after its belief has ended, and never after it
 //! issued a resignation of the term.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::LeaseEnvironment,
-    simulator::WorldState,
-};
+use super::{Checker, Contract, LeaseEnvironment, Verdict, WorldState, books_by_node};
 use election_core::{Change, lease::Query};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EpochLedOnce {
     /// By node: the highest epoch that was given up in this life.
     given_up: Vec<u64>,
@@ -19,36 +14,16 @@ impl Checker<LeaseEnvironment> for EpochLedOnce {
     const NAME: &'static str = "epoch-led-once";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(nodes: usize) -> Self {
-        Self { given_up: vec![0; nodes] }
-    }
+    books_by_node!(given_up, WorldState<'_>);
 
-    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
-        self.given_up[onto] = self.given_up[from];
-    }
-
-    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
-        self.given_up[node] = 0;
-    }
-
-    fn asked(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        query: &Query,
-    ) -> Verdict {
+    fn asked(&mut self, _: &WorldState<'_>, node: usize, query: &Query) -> Verdict {
         if let Query::Resign { epoch } = query {
             self.given_up[node] = self.given_up[node].max(epoch.get());
         }
         Ok(())
     }
 
-    fn changed(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, _: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         match change {
             Change::Elected(tenure) if tenure.term.epoch.get() <= self.given_up[node] => {
                 Err(format!(

@@ -1,15 +1,10 @@
 //! A lease that was led lasts for its least time by the database's clock, whatever became of its
 //! holder: nobody wins the next term sooner.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Effect, LeaseEnvironment},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Effect, LeaseEnvironment, Verdict, WorldState};
 use election_core::{Change, lease::Query};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LeaseLasts {
     newest: Option<Term>,
 }
@@ -29,27 +24,14 @@ impl Checker<LeaseEnvironment> for LeaseLasts {
     const NAME: &'static str = "lease-lasts";
     const HOLDS: Contract = Contract::Within;
 
-    fn new(_: usize) -> Self {
-        Self { newest: None }
-    }
-
-    fn changed(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        _: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, _: &WorldState<'_>, _: usize, change: &Change) -> Verdict {
         if let (Change::Elected(tenure), Some(newest)) = (change, &mut self.newest) {
             newest.led |= tenure.term.epoch.get() == newest.number;
         }
         Ok(())
     }
 
-    fn done(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        Effect { statement, done }: &Effect<'_>,
-    ) -> Verdict {
+    fn done(&mut self, world: &WorldState<'_>, Effect { statement, done }: &Effect<'_>) -> Verdict {
         let (Query::Attempt { ttl, clock_step, .. } | Query::TakeOver { ttl, clock_step, .. }) =
             &statement.query
         else {

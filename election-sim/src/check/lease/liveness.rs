@@ -6,17 +6,11 @@
 //! nodes do. Nor does it count while a lease lasts that its leader has to leave in force, or as long
 //! as a promoted server waits for what it may have lost.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Effect, LeaseEnvironment},
-    schedule::Heal,
-    simulator::{Told, WorldState},
-    span::nanos,
-};
+use super::{Checker, Contract, Effect, LeaseEnvironment, Told, Verdict, WorldState, nanos};
+use crate::schedule::Heal;
 use election_core::Protocol;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Liveness {
     /// When the last belief ends, or ended, in true time.
     led_until: u64,
@@ -30,7 +24,7 @@ pub(super) struct Liveness {
 }
 
 impl Liveness {
-    fn judge(&mut self, world: &WorldState<'_, LeaseEnvironment>, heal: &Heal) -> Verdict {
+    fn judge(&mut self, world: &WorldState<'_>, heal: &Heal) -> Verdict {
         let beliefs = world.nodes.iter().filter_map(|node| {
             let tenure = node.machine.as_ref()?.tenure(node.read(world.now))?;
             Some(node.clock.when(tenure.until))
@@ -58,7 +52,7 @@ impl Liveness {
 }
 
 /// Whether every lease must have ended that was granted before the server was promoted.
-fn outlasts(world: &WorldState<'_, LeaseEnvironment>) -> bool {
+fn outlasts(world: &WorldState<'_>) -> bool {
     let (config, database) = (&world.environment.config, &world.environment.database);
     let clock_ms = database.clock_ms(world.now);
     let row = database.table.leader().row(&database.table.server(), clock_ms);
@@ -74,21 +68,17 @@ impl Checker<LeaseEnvironment> for Liveness {
         Self { led_until: 0, led: false, held_until: 0, unfit: vec![false; nodes] }
     }
 
-    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+    fn born(&mut self, _: &WorldState<'_>, node: usize) {
         self.unfit[node] = false;
     }
 
-    fn told(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
+    fn told(&mut self, _: &WorldState<'_>, node: usize, told: Told) {
         if let Told::Healthy(healthy) = told {
             self.unfit[node] = !healthy;
         }
     }
 
-    fn done(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        Effect { statement, done }: &Effect<'_>,
-    ) -> Verdict {
+    fn done(&mut self, world: &WorldState<'_>, Effect { statement, done }: &Effect<'_>) -> Verdict {
         let Some(heal) = &world.schedule.heal else { return Ok(()) };
         let lasts = !world.environment.config.at_least_for().is_zero();
         if done.after.own && (lasts || !heal.core.contains(&statement.node)) {
@@ -100,14 +90,14 @@ impl Checker<LeaseEnvironment> for Liveness {
         Ok(())
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, _: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, _: usize) -> Verdict {
         match &world.schedule.heal {
             Some(heal) if world.now >= nanos(heal.at) => self.judge(world, heal),
             _ => Ok(()),
         }
     }
 
-    fn due(&mut self, world: &WorldState<'_, LeaseEnvironment>, heal: &Heal) -> Verdict {
+    fn due(&mut self, world: &WorldState<'_>, heal: &Heal) -> Verdict {
         self.judge(world, heal)
     }
 }

@@ -4,18 +4,15 @@
 //! An attempt that wins only to be resigned keeps all others out. A few processes that do this in
 //! turn can keep a cluster without a leader for ever.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Answered, LeaseEnvironment},
-    simulator::{Told, WorldState},
+use super::{
+    Answered, Checker, Contract, LeaseEnvironment, Told, Verdict, WorldState, books_by_node,
 };
 use election_core::{
     Change, Epoch, Timestamp,
     lease::{Answer, Query},
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OnlyEligibleAttempt {
     nodes: Vec<Standing>,
 }
@@ -41,19 +38,9 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
     const NAME: &'static str = "only-eligible-attempt";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Standing::default(); nodes] }
-    }
+    books_by_node!(nodes, WorldState<'_>);
 
-    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
-        self.nodes[onto] = self.nodes[from];
-    }
-
-    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
-        self.nodes[node] = Standing::default();
-    }
-
-    fn told(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
+    fn told(&mut self, world: &WorldState<'_>, node: usize, told: Told) {
         let there = &mut self.nodes[node];
         match told {
             Told::Resign => {
@@ -67,7 +54,7 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
         }
     }
 
-    fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, answered: &Answered<'_>) {
         let there = &mut self.nodes[answered.node];
         let Some(out) = &mut there.out else { return };
         let node = &world.nodes[answered.node];
@@ -96,12 +83,7 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
         }
     }
 
-    fn changed(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, _: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         let there = &self.nodes[node];
         if matches!(change, Change::Elected(_)) && (there.unhealthy || there.leaving) {
             return Err(format!("node {node} was elected while it must not lead ({there:?})"));
@@ -109,12 +91,7 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
         Ok(())
     }
 
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        query: &Query,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, query: &Query) -> Verdict {
         if !matches!(query, Query::Attempt { .. } | Query::TakeOver { .. }) {
             return Ok(());
         }

@@ -5,18 +5,15 @@
 //! and have been well for a whole lease. The same holds for at least one follower, which must be
 //! allowed to lead and must not have just resigned.
 
+use super::{Checker, Contract, Effect, LeaseEnvironment, Told, Verdict, WorldState, nanos};
 use crate::{
-    check::{Checker, Verdict},
-    fault::{Contract, FaultKind},
-    lease::{Effect, LeaseEnvironment},
+    fault::FaultKind,
     schedule::{Engine, Heal},
-    simulator::{Told, WorldState},
-    span::nanos,
 };
 use election_core::{Change, lease::Query};
 use std::time::Duration;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ReleasedLeaseIsTaken {
     /// Since when the database has been well; `u64::MAX` while it is not.
     well_since: u64,
@@ -50,7 +47,7 @@ impl ReleasedLeaseIsTaken {
         self.nodes[node].could = false;
     }
 
-    fn judge(&mut self, world: &WorldState<'_, LeaseEnvironment>) -> Verdict {
+    fn judge(&mut self, world: &WorldState<'_>) -> Verdict {
         let Some(Watch { released, due }) = self.watch else { return Ok(()) };
         if world.now <= due {
             return Ok(());
@@ -76,16 +73,16 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         Self { well_since: 0, nodes: vec![Heir::default(); nodes], watch: None }
     }
 
-    fn born(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize) {
+    fn born(&mut self, world: &WorldState<'_>, node: usize) {
         let well_since = calm_since(world, Some(node));
         self.nodes[node] = Heir { well_since, ..Heir::default() };
     }
 
-    fn died(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+    fn died(&mut self, _: &WorldState<'_>, node: usize) {
         self.excuse(node, u64::MAX);
     }
 
-    fn told(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
+    fn told(&mut self, _: &WorldState<'_>, node: usize, told: Told) {
         match told {
             Told::Wake => return,
             Told::Healthy(healthy) => self.nodes[node].unfit = !healthy,
@@ -94,7 +91,7 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         self.nodes[node].could = false;
     }
 
-    fn fault_changed(&mut self, world: &WorldState<'_, LeaseEnvironment>, kind: &FaultKind) {
+    fn fault_changed(&mut self, world: &WorldState<'_>, kind: &FaultKind) {
         let since = calm_since(world, kind.node());
         match kind.node() {
             Some(node) => self.excuse(node, since),
@@ -106,12 +103,7 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         }
     }
 
-    fn changed(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, _: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         match change {
             Change::Lost { .. } => self.nodes[node].rests = true,
             Change::Followed { .. } => self.nodes[node].rests = false,
@@ -120,11 +112,7 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         Ok(())
     }
 
-    fn done(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        Effect { statement, done }: &Effect<'_>,
-    ) -> Verdict {
+    fn done(&mut self, world: &WorldState<'_>, Effect { statement, done }: &Effect<'_>) -> Verdict {
         if done.after.held {
             let verdict = self.judge(world);
             self.watch = None;
@@ -147,17 +135,17 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         Ok(())
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, _: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, _: usize) -> Verdict {
         self.judge(world)
     }
 
-    fn due(&mut self, world: &WorldState<'_, LeaseEnvironment>, _: &Heal) -> Verdict {
+    fn due(&mut self, world: &WorldState<'_>, _: &Heal) -> Verdict {
         self.judge(world)
     }
 }
 
 /// The present time; `u64::MAX` while a fault of this node (`None`: of no single node) is in force.
-fn calm_since(world: &WorldState<'_, LeaseEnvironment>, node: Option<usize>) -> u64 {
+fn calm_since(world: &WorldState<'_>, node: Option<usize>) -> u64 {
     let mut faults = world.schedule.faults.iter().zip(world.active);
     if faults.any(|(fault, active)| *active && fault.kind.node() == node) {
         u64::MAX
@@ -167,7 +155,7 @@ fn calm_since(world: &WorldState<'_, LeaseEnvironment>, node: Option<usize>) -> 
 }
 
 /// Whether an attempt would win: not as long as a promoted server waits for what it may have lost.
-fn can_be_taken(world: &WorldState<'_, LeaseEnvironment>) -> bool {
+fn can_be_taken(world: &WorldState<'_>) -> bool {
     let (config, database) = (&world.environment.config, &world.environment.database);
     let asked = (config.ttl().max(config.at_least_for()), config.clock_step());
     let table = &database.table;
@@ -176,7 +164,7 @@ fn can_be_taken(world: &WorldState<'_, LeaseEnvironment>) -> bool {
 
 /// How long a released lease may stay free. `None` if nothing can be demanded: the time of a
 /// statement is too short, or single statements have faults.
-fn within(world: &WorldState<'_, LeaseEnvironment>) -> Option<Duration> {
+fn within(world: &WorldState<'_>) -> Option<Duration> {
     let (schedule, config) = (world.schedule, &world.environment.config);
     if schedule.faults.iter().any(|fault| matches!(fault.kind, FaultKind::Statement(..))) {
         return None;

@@ -5,29 +5,16 @@
 //! own repetition therefore brings an older end with it. Without an ordinal it would take back time
 //! that its holder already trusts in. An older end alone is harmless: only the trust counts.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Effect, LeaseEnvironment},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Effect, LeaseEnvironment, Verdict, WorldState};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RowOutlastsWork;
 
 impl Checker<LeaseEnvironment> for RowOutlastsWork {
     const NAME: &'static str = "row-outlasts-work";
     const HOLDS: Contract = Contract::Within;
 
-    fn new(_: usize) -> Self {
-        Self
-    }
-
-    fn done(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        Effect { statement, done }: &Effect<'_>,
-    ) -> Verdict {
+    fn done(&mut self, world: &WorldState<'_>, Effect { statement, done }: &Effect<'_>) -> Verdict {
         if done.before == done.after || !done.after.held {
             return Ok(());
         }

@@ -1,17 +1,12 @@
 //! A process that is told that its term is over neither leads that term nor works on it any more.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Answered, LeaseEnvironment},
-    simulator::WorldState,
-};
+use super::{Answered, Checker, Contract, LeaseEnvironment, Verdict, WorldState, books_by_node};
 use election_core::{
     Epoch, Protocol,
     lease::{Answer, Query},
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct StopsWhenReplaced {
     /// By node: the term that it was told is over.
     over: Vec<Option<Epoch>>,
@@ -21,19 +16,9 @@ impl Checker<LeaseEnvironment> for StopsWhenReplaced {
     const NAME: &'static str = "stops-when-replaced";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(nodes: usize) -> Self {
-        Self { over: vec![None; nodes] }
-    }
+    books_by_node!(over, WorldState<'_>);
 
-    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
-        self.over[onto] = self.over[from];
-    }
-
-    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
-        self.over[node] = None;
-    }
-
-    fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, answered: &Answered<'_>) {
         // Once it drains, it no longer asks how its last renewal went.
         let leads = world.nodes[answered.node].work.is_some_and(|work| !work.told);
         if let (Query::Renew { epoch, .. }, Ok(Answer::Gone), true) =
@@ -43,7 +28,7 @@ impl Checker<LeaseEnvironment> for StopsWhenReplaced {
         }
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
         let Some(over) = self.over[node] else { return Ok(()) };
         let there = &world.nodes[node];
         let believes = there.machine.as_ref().is_some_and(|lease| {

@@ -5,15 +5,10 @@
 //! won; that one is above the lost ones, too. Beyond the contract a replica that is behind, or a lost row together with a clock that went
 //! back, can bring an old number again.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Effect, LeaseEnvironment},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Effect, LeaseEnvironment, Verdict, WorldState};
 use election_core::Change;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TokensIncrease {
     highest_row: u64,
     highest_led: u64,
@@ -29,11 +24,7 @@ impl Checker<LeaseEnvironment> for TokensIncrease {
         Self { highest_row: 0, highest_led: 0, history: 1 }
     }
 
-    fn done(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        Effect { statement, done }: &Effect<'_>,
-    ) -> Verdict {
+    fn done(&mut self, world: &WorldState<'_>, Effect { statement, done }: &Effect<'_>) -> Verdict {
         let (before, after) = (self.highest_row, done.after.term);
         self.highest_row = before.max(after);
         let taken = done.after.own && (!done.before.own || done.before.term != after);
@@ -53,12 +44,7 @@ impl Checker<LeaseEnvironment> for TokensIncrease {
         Ok(())
     }
 
-    fn changed(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        _: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, _: &WorldState<'_>, _: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         let (before, epoch) = (self.highest_led, tenure.term.epoch.get());
         self.highest_led = before.max(epoch);

@@ -6,20 +6,15 @@
 //! is no leader. The checker computes margin and grace itself, from the schedule and the rule,
 //! because it judges what the core makes of its configuration.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Answered, LeaseEnvironment},
-    schedule::Timing,
-    simulator::WorldState,
-};
+use super::{Answered, Checker, Contract, LeaseEnvironment, Verdict, WorldState, books_by_node};
+use crate::schedule::Timing;
 use election_core::{
     Change, Epoch, Protocol, Timestamp,
     lease::{Answer, Query},
 };
 use std::{collections::VecDeque, time::Duration};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TrustWithinGrant {
     /// By node: until when work of each of its newest terms may run, by its own clock.
     granted: Vec<VecDeque<(Epoch, Timestamp)>>,
@@ -53,19 +48,9 @@ impl Checker<LeaseEnvironment> for TrustWithinGrant {
     const NAME: &'static str = "trust-within-grant";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(nodes: usize) -> Self {
-        Self { granted: vec![VecDeque::new(); nodes] }
-    }
+    books_by_node!(granted, WorldState<'_>);
 
-    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
-        self.granted[onto] = self.granted[from].clone();
-    }
-
-    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
-        self.granted[node].clear();
-    }
-
-    fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, answered: &Answered<'_>) {
         let node = answered.node;
         let Some((epoch, remaining)) = granted(world, answered) else { return };
         let timing = world.schedule.timing_of(node);
@@ -74,12 +59,7 @@ impl Checker<LeaseEnvironment> for TrustWithinGrant {
         self.grant(node, epoch, until, working);
     }
 
-    fn changed(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, _: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         match self.bound(node, tenure.term.epoch) {
             Some(_) => Ok(()),
@@ -87,7 +67,7 @@ impl Checker<LeaseEnvironment> for TrustWithinGrant {
         }
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
         let there = &world.nodes[node];
         let Some(work) = there.work else { return Ok(()) };
         let bound = self.bound(node, work.epoch).unwrap_or(Timestamp::ZERO);
@@ -125,10 +105,7 @@ fn grace(timing: &Timing) -> Duration {
 const DATABASE_TICK: Duration = Duration::from_millis(1);
 
 /// What an answer allows: the term, and how much of it was left when the question was asked.
-fn granted(
-    world: &WorldState<'_, LeaseEnvironment>,
-    answered: &Answered<'_>,
-) -> Option<(Epoch, Duration)> {
+fn granted(world: &WorldState<'_>, answered: &Answered<'_>) -> Option<(Epoch, Duration)> {
     let there = &world.nodes[answered.node];
     match (answered.result.as_ref().ok()?, answered.query) {
         (Answer::Won { epoch, remaining }, _) => Some((*epoch, *remaining)),

@@ -1,16 +1,11 @@
 //! A follower with nothing in flight heeds a wake-up: it looks at the row at once, so that an
 //! election follows a resignation at once and not after the rest of an interval.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Answered, LeaseEnvironment},
-    simulator::{Told, WorldState},
-};
+use super::{Answered, Checker, Contract, LeaseEnvironment, Told, Verdict, WorldState};
 use election_core::{Timestamp, lease::Query};
 use std::time::Duration;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WakeUpIsHeeded {
     nodes: Vec<Sleeper>,
 }
@@ -35,11 +30,11 @@ impl Checker<LeaseEnvironment> for WakeUpIsHeeded {
         Self { nodes: vec![Sleeper::default(); nodes] }
     }
 
-    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+    fn born(&mut self, _: &WorldState<'_>, node: usize) {
         self.nodes[node] = Sleeper::default();
     }
 
-    fn told(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
+    fn told(&mut self, world: &WorldState<'_>, node: usize, told: Told) {
         let (there, sleeper) = (&world.nodes[node], &mut self.nodes[node]);
         match told {
             Told::Wake if !sleeper.waits && !sleeper.leaves && there.work.is_none() => {
@@ -51,18 +46,13 @@ impl Checker<LeaseEnvironment> for WakeUpIsHeeded {
         }
     }
 
-    fn heard(&mut self, _: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
+    fn heard(&mut self, _: &WorldState<'_>, answered: &Answered<'_>) {
         if answered.current {
             self.nodes[answered.node].waits = false;
         }
     }
 
-    fn asked(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        query: &Query,
-    ) -> Verdict {
+    fn asked(&mut self, _: &WorldState<'_>, node: usize, query: &Query) -> Verdict {
         let sleeper = &mut self.nodes[node];
         sleeper.waits = true;
         let looks = !matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
@@ -72,7 +62,7 @@ impl Checker<LeaseEnvironment> for WakeUpIsHeeded {
         Ok(())
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
         let sleeper = &mut self.nodes[node];
         let Some(due) = sleeper.due else { return Ok(()) };
         if sleeper.waits {

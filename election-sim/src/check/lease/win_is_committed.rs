@@ -1,14 +1,9 @@
 //! Leadership comes only from a win that the database has committed.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Effect, LeaseEnvironment},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Effect, LeaseEnvironment, Verdict, WorldState};
 use election_core::{Candidate, Change};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WinIsCommitted {
     /// The newest wins, oldest first. No process can read back an older one any more.
     wins: Vec<(u64, Candidate)>,
@@ -20,15 +15,7 @@ impl Checker<LeaseEnvironment> for WinIsCommitted {
     const NAME: &'static str = "win-is-committed";
     const HOLDS: Contract = Contract::Within;
 
-    fn new(_: usize) -> Self {
-        Self { wins: Vec::new() }
-    }
-
-    fn done(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        Effect { statement, done }: &Effect<'_>,
-    ) -> Verdict {
+    fn done(&mut self, _: &WorldState<'_>, Effect { statement, done }: &Effect<'_>) -> Verdict {
         if done.after.own && (!done.before.own || done.before.term != done.after.term) {
             if self.wins.len() == REMEMBERED {
                 self.wins.remove(0);
@@ -38,12 +25,7 @@ impl Checker<LeaseEnvironment> for WinIsCommitted {
         Ok(())
     }
 
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         let epoch = tenure.term.epoch.get();
         let who = &world.nodes[node].state.candidate;

@@ -1,31 +1,17 @@
 //! A term is released, and its lease cut down, only after its work has been reported stopped, and no
 //! process campaigns while its old work may still run.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::LeaseEnvironment,
-    simulator::WorldState,
-};
+use super::{Checker, Contract, LeaseEnvironment, Verdict, WorldState};
 use election_core::lease::Query;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WorkStopsBeforeRelease;
 
 impl Checker<LeaseEnvironment> for WorkStopsBeforeRelease {
     const NAME: &'static str = "work-stops-before-release";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(_: usize) -> Self {
-        Self
-    }
-
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        query: &Query,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, query: &Query) -> Verdict {
         let Some(work) = world.nodes[node].work else { return Ok(()) };
         match query {
             Query::Resign { epoch } if *epoch == work.epoch => {

@@ -2,15 +2,10 @@
 //! that it has won. It renews what it leads; and if leases last for a least time, what it has led
 //! last, to cut the lease down to that.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    lease::{Effect, LeaseEnvironment},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Effect, LeaseEnvironment, Verdict, WorldState, books_by_node};
 use election_core::{Change, Epoch, lease::Query};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WritesOwnEpochOnly {
     /// By node: what its present life has led last.
     led: Vec<Epoch>,
@@ -20,36 +15,16 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
     const NAME: &'static str = "writes-own-epoch-only";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(nodes: usize) -> Self {
-        Self { led: vec![Epoch::NONE; nodes] }
-    }
+    books_by_node!(led, WorldState<'_>);
 
-    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
-        self.led[onto] = self.led[from];
-    }
-
-    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
-        self.led[node] = Epoch::NONE;
-    }
-
-    fn changed(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, _: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         if let Change::Elected(tenure) = change {
             self.led[node] = tenure.term.epoch;
         }
         Ok(())
     }
 
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, LeaseEnvironment>,
-        node: usize,
-        query: &Query,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, query: &Query) -> Verdict {
         let Query::Renew { epoch, .. } = query else { return Ok(()) };
         match world.nodes[node].work {
             Some(work) if work.epoch == *epoch => Ok(()),
@@ -61,11 +36,7 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
         }
     }
 
-    fn done(
-        &mut self,
-        _: &WorldState<'_, LeaseEnvironment>,
-        Effect { statement, done }: &Effect<'_>,
-    ) -> Verdict {
+    fn done(&mut self, _: &WorldState<'_>, Effect { statement, done }: &Effect<'_>) -> Verdict {
         let epoch = match &statement.query {
             Query::Renew { epoch, .. } | Query::Resign { epoch } => epoch.get(),
             _ => return Ok(()),
@@ -81,6 +52,6 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
     }
 }
 
-fn lasts(world: &WorldState<'_, LeaseEnvironment>) -> bool {
+fn lasts(world: &WorldState<'_>) -> bool {
     !world.environment.config.at_least_for().is_zero()
 }

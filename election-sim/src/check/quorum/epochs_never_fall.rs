@@ -1,18 +1,13 @@
 //! A node's epoch never falls: not the epoch that binds it, not the one that it sends, and not
 //! across a restart, as far as its disk has kept it.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{QuorumEnvironment, Stored},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, QuorumEnvironment, Stored, Verdict, WorldState};
 use election_core::{
     Epoch,
     quorum::{Action, Message},
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EpochsNeverFall {
     bound: Vec<Epoch>,
     said: Vec<Epoch>,
@@ -26,7 +21,7 @@ impl Checker<QuorumEnvironment> for EpochsNeverFall {
         Self { bound: vec![Epoch::NONE; nodes], said: vec![Epoch::NONE; nodes] }
     }
 
-    fn born(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) {
+    fn born(&mut self, world: &WorldState<'_>, node: usize) {
         self.bound[node] = match world.nodes[node].state.disk.durable() {
             Stored::Ballot(ballot) => ballot.promised,
             Stored::Nothing | Stored::Torn => Epoch::NONE,
@@ -34,17 +29,12 @@ impl Checker<QuorumEnvironment> for EpochsNeverFall {
         self.said[node] = Epoch::NONE;
     }
 
-    fn cloned(&mut self, _: &WorldState<'_, QuorumEnvironment>, from: usize, onto: usize) {
+    fn cloned(&mut self, _: &WorldState<'_>, from: usize, onto: usize) {
         self.bound[onto] = self.bound[from];
         self.said[onto] = self.said[from];
     }
 
-    fn asked(
-        &mut self,
-        _: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, _: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let Action::Send { message: Message::Heartbeat(heartbeat), .. } = action else {
             return Ok(());
         };
@@ -55,7 +45,7 @@ impl Checker<QuorumEnvironment> for EpochsNeverFall {
         Err(format!("node {node} says epoch {} after {before}", heartbeat.epoch))
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
         let Some(machine) = &world.nodes[node].machine else { return Ok(()) };
         let now = machine.promised();
         let before = std::mem::replace(&mut self.bound[node], now);

@@ -2,19 +2,14 @@
 //! would come back with an epoch that disturbs all others. (A member that runs kevy-elect does just
 //! that; it is not judged.)
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{Heard, QuorumEnvironment, Stored},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Heard, QuorumEnvironment, Stored, Verdict, WorldState};
 use election_core::{
     Epoch, Timestamp,
     quorum::{Action, Event, Peer},
 };
 use std::time::Duration;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EpochsNotInflated {
     nodes: Vec<Ears>,
 }
@@ -46,7 +41,7 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
         Self { nodes: vec![Ears::default(); nodes] }
     }
 
-    fn born(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) {
+    fn born(&mut self, world: &WorldState<'_>, node: usize) {
         // A new life may save what an earlier one has promised, beside what it learns of a pause.
         let known = match world.nodes[node].state.disk.durable() {
             Stored::Ballot(ballot) => ballot.promised,
@@ -55,11 +50,11 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
         self.nodes[node] = Ears { known, ..Ears::default() };
     }
 
-    fn cloned(&mut self, _: &WorldState<'_, QuorumEnvironment>, from: usize, onto: usize) {
+    fn cloned(&mut self, _: &WorldState<'_>, from: usize, onto: usize) {
         self.nodes[onto] = self.nodes[from].clone();
     }
 
-    fn heard(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         let Event::Received { from, message, .. } = heard.event else { return };
         let there = &world.nodes[heard.node];
         let ears = &mut self.nodes[heard.node];
@@ -71,12 +66,7 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
         }
     }
 
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let Action::Save(ballot) = action else { return Ok(()) };
         let there = &world.nodes[node];
         if there.state.is_legacy() {

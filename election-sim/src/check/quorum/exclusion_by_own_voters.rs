@@ -9,17 +9,11 @@
 //!   do not hear each other. The heartbeats of the third then end one of the two.
 //! * **Two of three, and more:** the same, but every leadership stands on a vote of kevy-elect.
 
-use super::vouched::Books;
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{Heard, QuorumEnvironment},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Heard, QuorumEnvironment, Verdict, WorldState, vouched::Books};
 use election_core::quorum::{Action, Message, Peer};
 use std::collections::BTreeSet;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ExclusionByOwnVoters {
     nodes: Vec<Books>,
 }
@@ -32,29 +26,24 @@ impl Checker<QuorumEnvironment> for ExclusionByOwnVoters {
         Self { nodes: vec![Books::default(); nodes] }
     }
 
-    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
+    fn born(&mut self, _: &WorldState<'_>, node: usize) {
         self.nodes[node] = Books::default();
     }
 
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         if let Action::Send { message: Message::Offer { epoch, .. }, .. } = action {
             self.nodes[node].offer(*epoch, world.nodes[node].read(world.now));
         }
         Ok(())
     }
 
-    fn heard(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         if world.schedule.has_legacy() {
             self.nodes[heard.node].hear(world, heard);
         }
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
         let acts = |node: usize| {
             let there = &world.nodes[node];
             there.work.is_some() && there.works(world.now) && !there.state.is_legacy()
@@ -82,7 +71,7 @@ impl Checker<QuorumEnvironment> for ExclusionByOwnVoters {
 
 impl ExclusionByOwnVoters {
     /// The members that the leadership of a node rests on.
-    fn voters(&self, world: &WorldState<'_, QuorumEnvironment>, node: usize) -> BTreeSet<Peer> {
+    fn voters(&self, world: &WorldState<'_>, node: usize) -> BTreeSet<Peer> {
         let needed = world.environment.quorum() - 1;
         let me = world.nodes[node].state.peer;
         self.nodes[node].voters(needed).chain([me]).collect()

@@ -3,17 +3,12 @@
 //! that runs kevy-elect names no token, and claims epochs that it has only voted in: what is heard
 //! of it is not judged.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::QuorumEnvironment,
-    schedule::Software,
-    simulator::WorldState,
-};
+use super::{Checker, Contract, QuorumEnvironment, Verdict, WorldState};
+use crate::schedule::Software;
 use election_core::{Change, Epoch, NodeId, Term};
 use std::collections::BTreeMap;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FollowsTheElected {
     /// By epoch: the nodes elected in it. More than one only beyond the contract.
     began: BTreeMap<Epoch, Vec<NodeId>>,
@@ -23,16 +18,7 @@ impl Checker<QuorumEnvironment> for FollowsTheElected {
     const NAME: &'static str = "follows-the-elected";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(_: usize) -> Self {
-        Self { began: BTreeMap::new() }
-    }
-
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         let named = match change {
             Change::Elected(tenure) => {
                 let Term { epoch, leader } = &tenure.term;
@@ -57,7 +43,7 @@ impl Checker<QuorumEnvironment> for FollowsTheElected {
 }
 
 /// Whether this member ever runs kevy-elect.
-fn may_be_legacy(world: &WorldState<'_, QuorumEnvironment>, id: &NodeId) -> bool {
+fn may_be_legacy(world: &WorldState<'_>, id: &NodeId) -> bool {
     let nodes = &world.schedule.nodes;
     nodes.iter().any(|node| node.name == id.as_str() && node.software != Software::Own)
 }

@@ -2,17 +2,13 @@
 //! supports it, whatever the other nodes do or hear. With members that run kevy-elect, this is
 //! promised to the others while [these alone](super::own_majority) make a majority of the core.
 
-use super::{lost_promises::promises_are_lost, own_majority::own_majority};
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::QuorumEnvironment,
-    simulator::{Told, WorldState},
-    span::nanos,
+use super::{
+    Checker, Contract, QuorumEnvironment, Told, Verdict, WorldState,
+    lost_promises::promises_are_lost, nanos, own_majority::own_majority,
 };
 use election_core::{Change, Loss};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct HealthyPrimaryUndisturbed {
     /// By node: its operator or its app made it give up leadership.
     told: Vec<bool>,
@@ -29,16 +25,11 @@ impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
         Self { told: vec![false; nodes] }
     }
 
-    fn told(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize, _: Told) {
+    fn told(&mut self, _: &WorldState<'_>, node: usize, _: Told) {
         self.told[node] = true;
     }
 
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         let reason = match change {
             Change::Lost { reason: reason @ (Loss::Expired | Loss::Replaced), .. } => reason,
             Change::Elected(_) => {

@@ -9,14 +9,14 @@
 //! primary of kevy-elect that hears nobody fences itself, but its heartbeats go on, and the others
 //! cannot know.
 
-use super::{lost_promises::promises_are_lost, own_majority::own_majority};
+use super::{
+    Checker, Contract, QuorumEnvironment, Stored, Told, Verdict, WorldState,
+    lost_promises::promises_are_lost, nanos, own_majority::own_majority,
+};
 use crate::{
-    check::{Checker, Verdict},
-    fault::{Contract, FaultKind},
-    quorum::{Machine, QuorumEnvironment, QuorumNodeState, Stored},
+    fault::FaultKind,
+    quorum::{Machine, QuorumNodeState},
     schedule::Heal,
-    simulator::{Told, WorldState},
-    span::nanos,
 };
 use election_core::{
     Protocol,
@@ -24,7 +24,7 @@ use election_core::{
 };
 use std::time::Duration;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Liveness {
     /// When the last belief ends, or ended, in true time.
     led_until: u64,
@@ -47,30 +47,30 @@ impl Checker<QuorumEnvironment> for Liveness {
         Self { led_until: 0, led: false, unknown_until: 0, unfit: vec![false; nodes] }
     }
 
-    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
+    fn born(&mut self, _: &WorldState<'_>, node: usize) {
         self.unfit[node] = false;
     }
 
-    fn told(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize, told: Told) {
+    fn told(&mut self, _: &WorldState<'_>, node: usize, told: Told) {
         if let Told::Healthy(healthy) = told {
             self.unfit[node] = !healthy;
         }
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, QuorumEnvironment>, _: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, _: usize) -> Verdict {
         match &world.schedule.heal {
             Some(heal) if world.now >= nanos(heal.at) => self.judge(world, heal),
             _ => Ok(()),
         }
     }
 
-    fn due(&mut self, world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> Verdict {
+    fn due(&mut self, world: &WorldState<'_>, heal: &Heal) -> Verdict {
         self.judge(world, heal)
     }
 }
 
 impl Liveness {
-    fn judge(&mut self, world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> Verdict {
+    fn judge(&mut self, world: &WorldState<'_>, heal: &Heal) -> Verdict {
         let Some(cluster) = &world.schedule.cluster else { return Ok(()) };
         if world.now < self.led_until && self.led {
             return Ok(()); // checked again when that is over
@@ -103,13 +103,13 @@ impl Liveness {
 }
 
 /// Whether a member that runs kevy-elect claims to be primary.
-fn claims(world: &WorldState<'_, QuorumEnvironment>) -> bool {
+fn claims(world: &WorldState<'_>) -> bool {
     let machines = world.nodes.iter().filter_map(|node| node.machine.as_ref());
     machines.filter(|machine| machine.is_legacy()).any(|machine| machine.role() == Role::Primary)
 }
 
 /// Whether a node may vote by a wrong file, because no ballot of its own tells it that it is wrong.
-fn misleads(world: &WorldState<'_, QuorumEnvironment>) -> bool {
+fn misleads(world: &WorldState<'_>) -> bool {
     let wrong = world.nodes.iter().filter(|node| node.state.wrong_file);
     wrong
         .filter(|node| node.machine.is_some())
@@ -118,7 +118,7 @@ fn misleads(world: &WorldState<'_, QuorumEnvironment>) -> bool {
 
 /// Whether a node of the core keeps to a pause of automatic failover, as long as one can last, and
 /// the primary that may be elected meanwhile is not of the core.
-fn is_paused(world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> bool {
+fn is_paused(world: &WorldState<'_>, heal: &Heal) -> bool {
     let machines = heal.core.iter().filter_map(|node| world.nodes[*node].machine.as_ref());
     let known = machines.filter_map(Machine::maintenance).collect::<Vec<_>>();
     let newest = known.iter().max_by_key(|known| (known.record.number, known.record.issuer));
@@ -132,7 +132,7 @@ fn is_paused(world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> bool {
 
 /// Whether a pause that was ordered may still last. A node that was away learns how much is left of
 /// it from a frame that has waited for its connection.
-fn may_be_paused(world: &WorldState<'_, QuorumEnvironment>) -> bool {
+fn may_be_paused(world: &WorldState<'_>) -> bool {
     let Some(cluster) = &world.schedule.cluster else { return false };
     let waited = nanos(cluster.down_after).saturating_mul(10);
     world.schedule.faults.iter().any(|fault| match fault.kind {
@@ -146,7 +146,7 @@ fn may_be_paused(world: &WorldState<'_, QuorumEnvironment>) -> bool {
 }
 
 /// Whether a witness of the core has recorded data that no node of the core has.
-fn data_are_away(world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> bool {
+fn data_are_away(world: &WorldState<'_>, heal: &Heal) -> bool {
     let states = || heal.core.iter().map(|node| &world.nodes[*node].state);
     let newest = states().filter(|state| state.recorded().is_none());
     let newest = newest.map(|state| state.data.position()).max();

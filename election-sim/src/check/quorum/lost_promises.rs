@@ -3,15 +3,12 @@
 //! runs as two processes. It is then unknown what these two members have promised and acknowledged,
 //! and only an operator can tell.
 
-use crate::{
-    quorum::{QuorumEnvironment, Stored},
-    schedule::Heal,
-    simulator::WorldState,
-};
+use super::{Stored, WorldState};
+use crate::schedule::Heal;
 
 /// Whether a node of the core does not know what it has promised, or has acknowledged more than the
 /// core has, and cannot learn it.
-pub(super) fn promises_are_lost(world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> bool {
+pub(super) fn promises_are_lost(world: &WorldState<'_>, heal: &Heal) -> bool {
     let disk = |node: usize| world.nodes[node].state.disk.durable();
     let torn = (0..world.nodes.len()).any(|node| *disk(node) == Stored::Torn);
     let newest = heal.core.iter().map(|node| world.nodes[*node].state.data.position()).max();

@@ -4,25 +4,20 @@
 //! This holds where data knows its history; offsets alone cannot tell a fork from progress. Members
 //! that run kevy-elect compare nothing else, so with them nothing is promised.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{Heard, QuorumEnvironment},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, Heard, QuorumEnvironment, Verdict, WorldState};
 use election_core::{
     Change,
     quorum::{Event, Position},
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct MajorityDataSurvives {
     /// The newest position that a majority has had.
     kept: Position,
 }
 
 impl MajorityDataSurvives {
-    fn look(&mut self, world: &WorldState<'_, QuorumEnvironment>, position: Position) {
+    fn look(&mut self, world: &WorldState<'_>, position: Position) {
         if position <= self.kept || !world.environment.history {
             return;
         }
@@ -38,17 +33,13 @@ impl Checker<QuorumEnvironment> for MajorityDataSurvives {
     const HOLDS: Contract = Contract::Within;
     const WITH_LEGACY: bool = false;
 
-    fn new(_: usize) -> Self {
-        Self { kept: Position::default() }
-    }
-
-    fn done(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: &usize) -> Verdict {
+    fn done(&mut self, world: &WorldState<'_>, node: &usize) -> Verdict {
         self.look(world, world.nodes[*node].state.data.position());
         Ok(())
     }
 
     /// A save may be a witness's record, and complete a majority.
-    fn heard(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         if let (Event::Saved(_), Some(recorded)) =
             (heard.event, world.nodes[heard.node].state.recorded())
         {
@@ -56,12 +47,7 @@ impl Checker<QuorumEnvironment> for MajorityDataSurvives {
         }
     }
 
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         let has = world.nodes[node].state.data.position();
         if has >= self.kept {

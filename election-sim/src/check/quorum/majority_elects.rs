@@ -1,31 +1,20 @@
 //! No node leads without the votes of a majority: a minority never elects anybody.
 
-use super::one_vote_per_epoch::vote;
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::QuorumEnvironment,
-    simulator::WorldState,
-};
+use super::{Checker, Contract, QuorumEnvironment, Verdict, WorldState, one_vote_per_epoch::vote};
 use election_core::{
     Change, Epoch,
     quorum::{Action, Message, Peer},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct MajorityElects {
     /// By epoch and candidate: the voters.
     votes: BTreeMap<(Epoch, Peer), BTreeSet<Peer>>,
 }
 
 impl MajorityElects {
-    fn leads(
-        &self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        epoch: Epoch,
-    ) -> Verdict {
+    fn leads(&self, world: &WorldState<'_>, node: usize, epoch: Epoch) -> Verdict {
         let me = world.nodes[node].state.peer;
         let mut voters = self.votes.get(&(epoch, me)).cloned().unwrap_or_default();
         voters.insert(me);
@@ -44,16 +33,7 @@ impl Checker<QuorumEnvironment> for MajorityElects {
     const NAME: &'static str = "majority-elects";
     const HOLDS: Contract = Contract::Beyond;
 
-    fn new(_: usize) -> Self {
-        Self { votes: BTreeMap::new() }
-    }
-
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let me = world.nodes[node].state.peer;
         if let Some((epoch, candidate)) = vote(action, me) {
             if candidate != me {
@@ -69,12 +49,7 @@ impl Checker<QuorumEnvironment> for MajorityElects {
         }
     }
 
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         match change {
             Change::Elected(tenure) => self.leads(world, node, tenure.term.epoch),
             _ => Ok(()),

@@ -7,20 +7,15 @@
 //! is not judged, nor is one whose record a disk has lost. Nodes count the time by clocks that drift,
 //! so a pause may end a fifth of its time too early; and by no wall clock, which are years apart.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::{Contract, FaultKind},
-    quorum::{QuorumEnvironment, Stored, wall_clock_begins},
-    simulator::WorldState,
-    span::nanos,
-};
+use super::{Checker, Contract, QuorumEnvironment, Stored, Verdict, WorldState, nanos};
+use crate::{fault::FaultKind, quorum::wall_clock_begins};
 use election_core::{
     Change,
     quorum::{Action, Held, Maintenance, Message},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct NoFailoverWhilePaused {
     /// The newest record of a majority, and since when.
     recorded: Option<(Maintenance, u64)>,
@@ -32,7 +27,7 @@ pub(super) struct NoFailoverWhilePaused {
 
 impl NoFailoverWhilePaused {
     /// Looks for a newer record that a majority has on its disks.
-    fn look(&mut self, world: &WorldState<'_, QuorumEnvironment>) {
+    fn look(&mut self, world: &WorldState<'_>) {
         let records = || {
             let hosts = world.environment.hosts.iter();
             hosts.filter_map(|host| match world.nodes[*host].state.disk.durable() {
@@ -49,12 +44,7 @@ impl NoFailoverWhilePaused {
         }
     }
 
-    fn states(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        holds: Held,
-    ) -> Verdict {
+    fn states(&mut self, world: &WorldState<'_>, node: usize, holds: Held) -> Verdict {
         let (record, agreed) = (holds.get() >> 1, holds.get() & 1 == 1);
         let holders = self.holders.entry(record).or_default();
         holders.insert(node);
@@ -66,7 +56,7 @@ impl NoFailoverWhilePaused {
 }
 
 /// When a pause may end by itself at the earliest, by the order that it comes from.
-fn ends(world: &WorldState<'_, QuorumEnvironment>, record: &Maintenance) -> Option<u64> {
+fn ends(world: &WorldState<'_>, record: &Maintenance) -> Option<u64> {
     let by = world.nodes.iter().position(|node| node.state.peer == record.by)?;
     let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
     let lasts = world.schedule.faults.iter().find_map(|fault| match fault.kind {
@@ -82,16 +72,7 @@ impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
     const NAME: &'static str = "no-failover-while-paused";
     const HOLDS: Contract = Contract::Within;
 
-    fn new(_: usize) -> Self {
-        Self { recorded: None, holders: BTreeMap::new(), ordered: false }
-    }
-
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let Action::Send { message: Message::Heartbeat(heartbeat), .. } = action else {
             return Ok(());
         };
@@ -104,12 +85,7 @@ impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
         self.states(world, node, said.holds)
     }
 
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         let ordered = std::mem::take(&mut self.ordered);
         let (Some((record, since)), Some(cluster)) = (self.recorded, &world.schedule.cluster)

@@ -5,31 +5,21 @@
 //! members only: a primary of kevy-elect votes without ceasing to be primary, and then claims the
 //! epoch of the candidate it has voted for.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::QuorumEnvironment,
-    simulator::WorldState,
-};
+use super::{Checker, Contract, QuorumEnvironment, Verdict, WorldState};
 use election_core::{
     Change, Epoch,
     quorum::{Action, Message, Role},
 };
 use std::collections::BTreeMap;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OnePrimaryPerEpoch {
     /// By epoch: the process that was seen to lead it, with its life.
     primaries: BTreeMap<Epoch, (usize, u32)>,
 }
 
 impl OnePrimaryPerEpoch {
-    fn leads(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        epoch: Epoch,
-    ) -> Verdict {
+    fn leads(&mut self, world: &WorldState<'_>, node: usize, epoch: Epoch) -> Verdict {
         let life = world.nodes[node].life;
         let (first, before) = *self.primaries.entry(epoch).or_insert((node, life));
         if (first, before) == (node, life) {
@@ -43,28 +33,14 @@ impl Checker<QuorumEnvironment> for OnePrimaryPerEpoch {
     const NAME: &'static str = "one-primary-per-epoch";
     const HOLDS: Contract = Contract::Beyond;
 
-    fn new(_: usize) -> Self {
-        Self { primaries: BTreeMap::new() }
-    }
-
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         match change {
             Change::Elected(tenure) => self.leads(world, node, tenure.term.epoch),
             _ => Ok(()),
         }
     }
 
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let Action::Send { message, .. } = action else { return Ok(()) };
         if world.nodes[node].state.is_legacy() {
             return Ok(());

@@ -7,19 +7,14 @@
 //! nodes know of every other election. The checker `one-primary-per-epoch` verifies that no epoch
 //! has two winners.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{QuorumEnvironment, Stored},
-    simulator::WorldState,
-};
+use super::{Checker, Contract, QuorumEnvironment, Stored, Verdict, WorldState};
 use election_core::{
     Change, Epoch,
     quorum::{Action, Audience, Message, Peer, Role},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OneVotePerEpoch {
     /// The candidate that got the vote, and the process that gave it.
     votes: BTreeMap<(Epoch, Peer), (Peer, usize)>,
@@ -53,22 +48,13 @@ impl Checker<QuorumEnvironment> for OneVotePerEpoch {
     const NAME: &'static str = "one-vote-per-epoch";
     const HOLDS: Contract = Contract::Beyond;
 
-    fn new(_: usize) -> Self {
-        Self { votes: BTreeMap::new(), won: BTreeSet::new() }
-    }
-
-    fn born(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) {
+    fn born(&mut self, world: &WorldState<'_>, node: usize) {
         if *world.nodes[node].state.disk.durable() == Stored::Nothing {
             self.votes.retain(|_, (_, voter)| *voter != node);
         }
     }
 
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let me = world.nodes[node].state.peer;
         if let Some(won) = won(action) {
             self.won.insert((won, me));
@@ -79,12 +65,7 @@ impl Checker<QuorumEnvironment> for OneVotePerEpoch {
         }
     }
 
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        change: &Change,
-    ) -> Verdict {
+    fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         if let Change::Elected(tenure) = change {
             self.won.insert((tenure.term.epoch, world.nodes[node].state.peer));
         }

@@ -11,10 +11,11 @@
 //! has one winner, epochs do not fall, and a resource that checks tokens serves none twice. One
 //! primary at a time is promised only [as far as its own voters go](super::exclusion_by_own_voters).
 
-use crate::{quorum::QuorumEnvironment, schedule::Heal, simulator::WorldState};
+use super::WorldState;
+use crate::schedule::Heal;
 
 /// Whether the members of the healed core that do not run kevy-elect make a majority.
-pub(super) fn own_majority(world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> bool {
+pub(super) fn own_majority(world: &WorldState<'_>, heal: &Heal) -> bool {
     let own = heal.core.iter().filter(|node| !world.nodes[**node].state.is_legacy());
     own.count() >= world.environment.quorum()
 }

@@ -8,21 +8,17 @@
 //! The checker keeps its books from the frames alone. It computes window, margin and grace itself,
 //! from the schedule and the rule.
 
-use super::vouched::Books;
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{Heard, QuorumEnvironment},
-    schedule::Cluster,
-    simulator::WorldState,
+use super::{
+    Checker, Contract, Heard, QuorumEnvironment, Verdict, WorldState, books_by_node, vouched::Books,
 };
+use crate::schedule::Cluster;
 use election_core::{
     Protocol,
     quorum::{Action, Message},
 };
 use std::time::Duration;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TrustWithinSupport {
     nodes: Vec<Books>,
 }
@@ -31,35 +27,20 @@ impl Checker<QuorumEnvironment> for TrustWithinSupport {
     const NAME: &'static str = "trust-within-support";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Books::default(); nodes] }
-    }
+    books_by_node!(nodes, WorldState<'_>);
 
-    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
-        self.nodes[node] = Books::default();
-    }
-
-    fn cloned(&mut self, _: &WorldState<'_, QuorumEnvironment>, from: usize, onto: usize) {
-        self.nodes[onto] = self.nodes[from].clone();
-    }
-
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         if let Action::Send { message: Message::Offer { epoch, .. }, .. } = action {
             self.nodes[node].offer(*epoch, world.nodes[node].read(world.now));
         }
         Ok(())
     }
 
-    fn heard(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         self.nodes[heard.node].hear(world, heard);
     }
 
-    fn stepped(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) -> Verdict {
+    fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
         let there = &world.nodes[node];
         let (Some(work), Some(machine)) = (there.work, &there.machine) else { return Ok(()) };
         if there.state.is_legacy() {

@@ -1,31 +1,18 @@
 //! A vote leaves a node only when it would survive a crash.
 
-use super::one_vote_per_epoch::vote;
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{QuorumEnvironment, Stored},
-    simulator::WorldState,
+use super::{
+    Checker, Contract, QuorumEnvironment, Stored, Verdict, WorldState, one_vote_per_epoch::vote,
 };
 use election_core::quorum::Action;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct VoteIsDurable;
 
 impl Checker<QuorumEnvironment> for VoteIsDurable {
     const NAME: &'static str = "vote-is-durable";
     const HOLDS: Contract = Contract::Beyond;
 
-    fn new(_: usize) -> Self {
-        Self
-    }
-
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let state = &world.nodes[node].state;
         let Some((epoch, candidate)) = vote(action, state.peer) else { return Ok(()) };
         let candidate = world.environment.config(node).members().id(candidate);

@@ -4,20 +4,17 @@
 //! A voter that runs kevy-elect compares offsets alone, and not again when its vote is durable: it
 //! is not judged.
 
-use super::one_vote_per_epoch::vote;
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::{Heard, Machine, QuorumEnvironment},
-    simulator::WorldState,
+use super::{
+    Checker, Contract, Heard, QuorumEnvironment, Verdict, WorldState, one_vote_per_epoch::vote,
 };
+use crate::quorum::Machine;
 use election_core::{
     Epoch,
     quorum::{Action, Event, Message, Peer, Position},
 };
 use std::collections::BTreeMap;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct VotesForNewestData {
     /// By node: the newest offer that it heard, for each election.
     offers: Vec<BTreeMap<(Epoch, Peer), Position>>,
@@ -32,23 +29,18 @@ impl Checker<QuorumEnvironment> for VotesForNewestData {
         Self { offers: vec![BTreeMap::new(); nodes], voted: vec![Epoch::NONE; nodes] }
     }
 
-    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
+    fn born(&mut self, _: &WorldState<'_>, node: usize) {
         self.offers[node].clear();
     }
 
-    fn heard(&mut self, _: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+    fn heard(&mut self, _: &WorldState<'_>, heard: &Heard<'_>) {
         let Event::Received { from, message, .. } = heard.event else { return };
         if let Message::Offer { epoch, position, .. } = message {
             self.offers[heard.node].insert((*epoch, *from), *position);
         }
     }
 
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let there = &world.nodes[node];
         if there.state.is_legacy() {
             return Ok(());

@@ -1,9 +1,6 @@
 //! What the peers of a node have vouched for, by the frames alone.
 
-use crate::{
-    quorum::{Heard, QuorumEnvironment},
-    simulator::WorldState,
-};
+use super::{Heard, WorldState};
 use election_core::{
     Epoch, Timestamp,
     quorum::{Event, Message, Peer},
@@ -25,7 +22,7 @@ impl Books {
         self.offered.entry(epoch).or_insert(at);
     }
 
-    pub(super) fn hear(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+    pub(super) fn hear(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         let Event::Received { from, message, .. } = heard.event else { return };
         let there = &world.nodes[heard.node];
         match message {

@@ -1,31 +1,17 @@
 //! A witness votes, but neither asks for votes nor leads; and the position that it states is on its
 //! disk, because a primary may acknowledge a write on the strength of it.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::QuorumEnvironment,
-    simulator::WorldState,
-};
+use super::{Checker, Contract, QuorumEnvironment, Verdict, WorldState};
 use election_core::quorum::{Action, Message};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WitnessKeepsItsWord;
 
 impl Checker<QuorumEnvironment> for WitnessKeepsItsWord {
     const NAME: &'static str = "witness-keeps-its-word";
     const HOLDS: Contract = Contract::Within;
 
-    fn new(_: usize) -> Self {
-        Self
-    }
-
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let Action::Send { message, .. } = action else { return Ok(()) };
         let Some(recorded) = world.nodes[node].state.recorded() else { return Ok(()) };
         match message {

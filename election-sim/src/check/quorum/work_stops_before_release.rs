@@ -2,31 +2,17 @@
 //! that it is a replica, does not vote, and does not campaign. Nothing of that holds for a member
 //! that runs kevy-elect.
 
-use crate::{
-    check::{Checker, Verdict},
-    fault::Contract,
-    quorum::QuorumEnvironment,
-    simulator::WorldState,
-};
+use super::{Checker, Contract, QuorumEnvironment, Verdict, WorldState};
 use election_core::quorum::{Action, Message, Role};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WorkStopsBeforeRelease;
 
 impl Checker<QuorumEnvironment> for WorkStopsBeforeRelease {
     const NAME: &'static str = "work-stops-before-release";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(_: usize) -> Self {
-        Self
-    }
-
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, QuorumEnvironment>,
-        node: usize,
-        action: &Action,
-    ) -> Verdict {
+    fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let there = &world.nodes[node];
         let (Some(work), Action::Send { message, .. }) = (there.work, action) else {
             return Ok(());

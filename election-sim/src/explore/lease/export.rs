@@ -18,7 +18,7 @@ use crate::{
     Fault, FaultKind,
     explore::{
         Counterexample, Model as _,
-        exported::{Exported, PATIENCE, shows, written},
+        exported::{Exported, first},
     },
     fault::StatementFault,
     schedule::{Engine, Member, Schedule},
@@ -27,10 +27,7 @@ use crate::{
     trace::LineKind,
     workload::Workload,
 };
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 /// Looks for a schedule that shows the violation of a counterexample.
 ///
@@ -38,25 +35,14 @@ use std::{
 /// delays where they matter.
 pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
     let recording = Recording::of(model, found);
-    let check = found.broken.check;
-    let ends = Instant::now() + PATIENCE;
     let paces = [
         Pace { offset: LATEST, pauses: true },
         Pace { offset: Duration::ZERO, pauses: true },
         Pace { offset: Duration::ZERO, pauses: false },
     ];
-    for seed in 0..SEEDS {
-        for pace in paces {
-            let schedule = recording.schedule(model, pace, seed);
-            if let Some(schedule) = schedule.filter(|schedule| shows(schedule, check)) {
-                return written(schedule, &found.broken);
-            }
-        }
-        if Instant::now() >= ends {
-            break;
-        }
-    }
-    Exported::Trace("no schedule was found that shows the same; its moves are the trace".into())
+    let tries = (0..SEEDS).flat_map(|seed| paces.map(|pace| (seed, pace)));
+    let schedules = tries.filter_map(|(seed, pace)| recording.schedule(model, pace, seed));
+    first(schedules, &found.broken)
 }
 
 /// The longest delay that the machine draws for a lease of the shortest ttl.

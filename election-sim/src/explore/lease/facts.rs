@@ -1,11 +1,12 @@
 //! What a search asks about a process at every turn, and how a process is renamed.
 
 use super::{
-    books::{NOW, Told},
+    books::Told,
     names::{Named, place},
     parts::Part,
     process::{Life, Process},
 };
+use crate::explore::books::NOW;
 use election_core::{
     Epoch,
     lease::{Names, Surroundings},

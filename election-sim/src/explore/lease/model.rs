@@ -11,7 +11,7 @@ use super::{
     state::State,
     statement::{Phase, Statement, StatementFacts, plain},
 };
-use crate::explore::{memo::Memo, model::Broken};
+use crate::explore::{books::step, memo::Memo, model::Broken};
 use election_core::{
     Epoch, Input, Random,
     lease::{Config, Event, Failure, Surroundings, Ticket},
@@ -78,11 +78,7 @@ impl Lease {
     /// If the world is impossible, or the model cannot hold it.
     pub fn new(scope: Scope) -> Result<Self, ScopeError> {
         let config = scope.config()?;
-        let steps = scope.rates.iter().map(|ppm| {
-            let kept = u128::from(1_000_000_u32.saturating_add_signed(*ppm));
-            let nanos = scope.unit.as_nanos() * kept / 1_000_000;
-            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-        });
+        let steps = scope.rates.iter().map(|ppm| step(scope.unit, *ppm));
         Ok(Self {
             config,
             around: Surroundings {

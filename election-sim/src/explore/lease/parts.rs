@@ -106,37 +106,6 @@ fn hash_of(part: &impl Hash, kind: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use election_core::lease::Names;
-
-    /// A part whose hash equals that of every other part.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    struct Alike(u8);
-
-    impl Hash for Alike {
-        fn hash<H: Hasher>(&self, state: &mut H) {
-            0_u8.hash(state);
-        }
-    }
-
-    impl Named for Alike {
-        fn rename(&mut self, _: &mut impl Names) {}
-    }
-
-    impl Part for Alike {
-        type Facts = u8;
-        const KIND: u64 = 0;
-    }
-
-    #[test]
-    fn parts_that_share_a_hash_are_told_apart() {
-        let mut parts = Parts::new();
-        let cast = Cast::new(2);
-        for (part, expected) in [(7, 1), (8, 2), (7, 1), (9, 3)] {
-            let number = parts.number(Alike(part), 2, &cast, |part| part.0);
-            assert_eq!((number, parts.facts(number).own), (expected, part));
-        }
-        assert_eq!((parts.len(), parts.get(2)), (3, &Alike(8)));
-    }
 
     #[test]
     fn parts_of_two_kinds_have_two_hashes() {

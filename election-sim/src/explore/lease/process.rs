@@ -4,9 +4,10 @@
 //! can be judged at the step that breaks them; the machine itself also knows most of it.
 
 use super::{
-    books::{NOW, Out, Stepped, Told, Verdict, Work, broken, moved},
+    books::{Out, Stepped, Told, moved},
     names::place,
 };
+use crate::explore::books::{NOW, Verdict, Work, broken};
 use election_core::{
     Candidate, Change, Epoch, Input, Loss, Protocol, Timestamp,
     lease::{Action, Answer, Config, Event, Lease, Query, Surroundings, Ticket},

@@ -4,14 +4,14 @@
 
 use super::{
     model::{GONE, Lease, ms},
-    state::{self, Move, State},
+    state::{Move, State},
 };
 use election_core::Epoch;
 
 impl Lease {
     /// A replica falls behind, or takes over.
     pub(super) fn moves_of_replica(&self, state: &State, moves: &mut Vec<Move>) {
-        if state.left[state::PROMOTIONS] == 0 {
+        if state.left.promotions == 0 {
             return;
         }
         if state.replica == GONE && self.writes_soon(state) {
@@ -36,7 +36,7 @@ impl Lease {
 
     /// A replica takes over: what is under way to the server before comes to nothing.
     pub(super) fn promote(&mut self, mut next: State, leases: i8) -> State {
-        next.left[state::PROMOTIONS] -= 1;
+        next.left.promotions -= 1;
         let highest = self.used(&next).highest().max(Epoch::new(u64::from(next.led)));
         let number = if next.replica == GONE { next.row } else { next.replica };
         let mut row = self.rows.get(number).clone();

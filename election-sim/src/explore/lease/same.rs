@@ -14,8 +14,8 @@ impl Lease {
     /// is the sum over its parts: a process itself says which node it is on, and statements have no
     /// order.
     pub(super) fn smallest(&self, state: &State) -> u64 {
-        let counted = state.left.iter().fold(u64::from(state.led), |all, left| {
-            all.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(*left))
+        let counted = state.left.counts().fold(u64::from(state.led), |all, left| {
+            all.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(left))
         });
         let orders = orders(self.scope.nodes);
         let mut sums = self.rows.facts(state.row).hash;

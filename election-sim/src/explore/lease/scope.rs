@@ -1,7 +1,10 @@
 //! How much of the world is explored.
 
 use super::names::{MOST_LIVES, MOST_NODES};
-use crate::schedule::{ScheduleError, Timing};
+use crate::{
+    explore::often::often,
+    schedule::{ScheduleError, Timing},
+};
 use election_core::{
     Drift,
     lease::{Config, Role},
@@ -41,36 +44,34 @@ pub struct Scope {
     pub often: Often,
 }
 
-/// How often each thing happens, in total over all nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Often {
+often! {
     /// A process is killed; it may start again, as a new incarnation, at any time.
-    pub crashes: u8,
+    crashes,
     /// The operator tells a process to resign.
-    pub resigns: u8,
+    resigns,
     /// A process leaves in order; it may start again at any time.
-    pub withdrawals: u8,
+    withdrawals,
     /// A process reports itself unhealthy; it may recover at any time.
-    pub illnesses: u8,
+    illnesses,
     /// Somebody asks the holder to resign, with a mark in the row.
-    pub requests: u8,
+    requests,
     /// A process is told that the row may have changed.
-    pub wakes: u8,
+    wakes,
     /// A statement certainly fails, or its sender learns that the outcome is unknown.
-    pub failures: u8,
+    failures,
     /// An answer is delivered twice.
-    pub twice: u8,
-    /// A process stands still, arbitrarily long.
-    pub pauses: u8,
+    twice,
     /// The database's clock goes back by half a lease. Beyond the contract, and yet every invariant
     /// is judged.
-    pub back: u8,
+    back,
+    /// A process stands still, arbitrarily long.
+    pauses,
     /// The database's clock jumps ahead by half a lease. If the leases do not allow for that, it is
     /// beyond the contract: two may lead then, so only the invariants that always hold are judged.
-    pub ahead: u8,
+    ahead,
     /// A replica is promoted that lacks any number of the newest writes, and its clock may be a lease
     /// ahead of the one before or behind it.
-    pub promotions: u8,
+    promotions,
 }
 
 impl Scope {

@@ -5,7 +5,7 @@ use super::{
     process::Process,
     row::Row,
     scope::Often,
-    state::{self, KINDS, Move, State},
+    state::{Move, State},
     statement::{Phase, Statement},
     words,
 };
@@ -62,13 +62,13 @@ impl Model for Lease {
             }
         }
         let row = self.rows.facts(state.row).own;
-        if state.left[state::REQUESTS] > 0 && row.holder.is_some() && !row.asked {
+        if state.left.requests > 0 && row.holder.is_some() && !row.asked {
             moves.push(Move::Request);
         }
-        if state.left[state::BACK] > 0 {
+        if state.left.back > 0 {
             moves.push(Move::Back);
         }
-        if state.left[state::AHEAD] > 0 {
+        if state.left.ahead > 0 {
             moves.push(Move::Ahead);
         }
         self.moves_of_replica(state, moves);
@@ -86,13 +86,17 @@ impl Model for Lease {
             Move::Tick(node) => self.tell(&next, node, told::TICK),
             Move::Stopped(node) => self.tell(&next, node, told::STOPPED),
             Move::Start(node) => self.tell(&next, node, told::START),
-            Move::Crash(node) => self.counted(next, state::CRASHES, node, told::CRASH),
-            Move::Resign(node) => self.counted(next, state::RESIGNS, node, told::RESIGN),
-            Move::Withdraw(node) => self.counted(next, state::WITHDRAWALS, node, told::WITHDRAW),
-            Move::Health(node, false) => self.counted(next, state::ILLNESSES, node, told::ILL),
+            Move::Crash(node) => self.counted(next, |left| &mut left.crashes, node, told::CRASH),
+            Move::Resign(node) => self.counted(next, |left| &mut left.resigns, node, told::RESIGN),
+            Move::Withdraw(node) => {
+                self.counted(next, |left| &mut left.withdrawals, node, told::WITHDRAW)
+            }
+            Move::Health(node, false) => {
+                self.counted(next, |left| &mut left.illnesses, node, told::ILL)
+            }
             Move::Health(node, true) => self.tell(&next, node, told::WELL),
-            Move::Wake(node) => self.counted(next, state::WAKES, node, told::WAKE),
-            Move::Rumour(node) => self.counted(next, state::WAKES, node, told::RUMOUR),
+            Move::Wake(node) => self.counted(next, |left| &mut left.wakes, node, told::WAKE),
+            Move::Rumour(node) => self.counted(next, |left| &mut left.wakes, node, told::RUMOUR),
             Move::Execute(slot) => self.execute(&next, slot),
             Move::Begin(slot) => Ok(self.begin(next, slot)),
             Move::Lose(slot) => {
@@ -102,15 +106,15 @@ impl Model for Lease {
             }
             Move::Deliver(slot) => self.deliver(next, slot, false, 0),
             Move::DeliverTwice(slot) => {
-                next.left[state::TWICE] -= 1;
+                next.left.twice -= 1;
                 self.deliver(next, slot, true, 0)
             }
             Move::Fail(slot) => {
-                next.left[state::FAILURES] -= 1;
+                next.left.failures -= 1;
                 self.deliver(next, slot, false, FAILED)
             }
             Move::Pause(node) => {
-                next.left[state::PAUSES] -= 1;
+                next.left.pauses -= 1;
                 next.paused |= 1 << node;
                 Ok(next)
             }
@@ -120,8 +124,8 @@ impl Model for Lease {
             }
             Move::Request => Ok(self.request(next)),
             Move::Doubt(slot) => self.doubt(next, slot),
-            Move::Back => Ok(self.clock_jump(next, state::BACK, 1)),
-            Move::Ahead => Ok(self.clock_jump(next, state::AHEAD, -1)),
+            Move::Back => Ok(self.clock_jump(next, |left| &mut left.back, 1)),
+            Move::Ahead => Ok(self.clock_jump(next, |left| &mut left.ahead, -1)),
             Move::Behind => Ok(State { replica: next.row, ..next }),
             Move::Promote(leases) => Ok(self.promote(next, leases)),
         }
@@ -152,36 +156,9 @@ impl Lease {
     }
 
     fn start(&mut self) -> State {
-        let Often {
-            crashes,
-            resigns,
-            withdrawals,
-            illnesses,
-            requests,
-            wakes,
-            failures,
-            twice,
-            pauses,
-            back,
-            ahead,
-            promotions,
-        } = self.scope.often;
-        let left: [u8; KINDS] = [
-            crashes,
-            resigns,
-            withdrawals,
-            illnesses,
-            requests,
-            wakes,
-            failures,
-            twice,
-            back,
-            pauses,
-            ahead,
-            promotions,
-        ];
         let row = self.row(Row::default());
         let (nodes, statements) = ([0; 3], [GONE; 6]);
+        let left = self.scope.often;
         State { nodes, row, replica: GONE, statements, left, led: 0, paused: 0 }
     }
 
@@ -193,25 +170,25 @@ impl Lease {
             }
             return;
         }
-        let left = |kind: usize| state.left[kind] > 0;
-        if left(state::CRASHES) && self.fits(state, node, told::CRASH, None) {
+        let left = state.left;
+        if left.crashes > 0 && self.fits(state, node, told::CRASH, None) {
             moves.push(Move::Crash(node));
         }
         if is_paused(state, node) {
             return moves.push(Move::Resume(node));
         }
-        if left(state::PAUSES) {
+        if left.pauses > 0 {
             moves.push(Move::Pause(node));
         }
         for (open, told, what) in [
             (there.due, told::TICK, Move::Tick(node)),
             (there.stops, told::STOPPED, Move::Stopped(node)),
-            (left(state::RESIGNS), told::RESIGN, Move::Resign(node)),
-            (left(state::WITHDRAWALS) && !there.leaving, told::WITHDRAW, Move::Withdraw(node)),
-            (left(state::ILLNESSES) && there.healthy, told::ILL, Move::Health(node, false)),
+            (left.resigns > 0, told::RESIGN, Move::Resign(node)),
+            (left.withdrawals > 0 && !there.leaving, told::WITHDRAW, Move::Withdraw(node)),
+            (left.illnesses > 0 && there.healthy, told::ILL, Move::Health(node, false)),
             (!there.healthy, told::WELL, Move::Health(node, true)),
-            (left(state::WAKES), told::WAKE, Move::Wake(node)),
-            (left(state::WAKES) && there.follows, told::RUMOUR, Move::Rumour(node)),
+            (left.wakes > 0, told::WAKE, Move::Wake(node)),
+            (left.wakes > 0 && there.follows, told::RUMOUR, Move::Rumour(node)),
         ] {
             if open && self.fits(state, node, told, None) {
                 moves.push(what);
@@ -226,7 +203,7 @@ impl Lease {
             let takes = !is_paused(state, there.node);
             if takes && self.fits(state, there.node, number, Some(slot)) {
                 moves.push(Move::Deliver(slot));
-                if state.left[state::TWICE] > 0 {
+                if state.left.twice > 0 {
                     moves.push(Move::DeliverTwice(slot));
                 }
             }
@@ -235,7 +212,7 @@ impl Lease {
             if self.scope.lock_wait > 0 && !there.waits && there.writes {
                 moves.push(Move::Begin(slot));
             }
-            if state.left[state::FAILURES] > 0
+            if state.left.failures > 0
                 && there.current
                 && !is_paused(state, there.node)
                 && self.fits(state, there.node, number | FAILED, Some(slot))
@@ -243,7 +220,7 @@ impl Lease {
                 moves.push(Move::Fail(slot));
             }
         }
-        if state.left[state::FAILURES] > 0
+        if state.left.failures > 0
             && there.current
             && !is_paused(state, there.node)
             && self.fits(state, there.node, number | UNKNOWN, Some(slot))
@@ -319,11 +296,11 @@ impl Lease {
     fn counted(
         &mut self,
         mut next: State,
-        kind: usize,
+        counts: fn(&mut Often) -> &mut u8,
         node: u8,
         told: u32,
     ) -> Result<State, Broken> {
-        next.left[kind] -= 1;
+        *counts(&mut next.left) -= 1;
         self.tell(&next, node, told)
     }
 
@@ -355,7 +332,7 @@ impl Lease {
     }
 
     fn request(&mut self, mut next: State) -> State {
-        next.left[state::REQUESTS] -= 1;
+        next.left.requests -= 1;
         let mut table = Table::new();
         let row = self.rows.get(next.row).clone();
         *table.leader_mut() = row.leader.clone();
@@ -365,7 +342,7 @@ impl Lease {
     }
 
     fn doubt(&mut self, mut next: State, slot: u8) -> Result<State, Broken> {
-        next.left[state::FAILURES] -= 1;
+        next.left.failures -= 1;
         let number = next.statements[usize::from(slot)];
         let there = self.statements.facts(number).own;
         let room = self.abandoned_by(&next, there.node, None) < self.scope.abandoned;
@@ -375,8 +352,13 @@ impl Lease {
     }
 
     /// The database's clock jumps: events due at a reading of it happen later or sooner.
-    fn clock_jump(&mut self, mut next: State, kind: usize, sign: i64) -> State {
-        next.left[kind] -= 1;
+    fn clock_jump(
+        &mut self,
+        mut next: State,
+        counts: fn(&mut Often) -> &mut u8,
+        sign: i64,
+    ) -> State {
+        *counts(&mut next.left) -= 1;
         let by_ms = sign * ms(self.config.ttl() / 2);
         let mut row = self.rows.get(next.row).clone();
         row.leader.expires_ms += by_ms;

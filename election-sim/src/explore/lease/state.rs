@@ -1,6 +1,9 @@
 //! A state of the whole world, and the moves out of it.
 
-use super::{names::MOST_NODES, scope::SLOTS};
+use super::{
+    names::MOST_NODES,
+    scope::{Often, SLOTS},
+};
 
 /// The state of every process, of the row, and of the statements under way. It consists of numbers
 /// of parts, which only the model that made them understands.
@@ -12,28 +15,13 @@ pub struct State {
     pub(super) replica: u32,
     /// In no particular order; zero is an empty place.
     pub(super) statements: [u32; SLOTS],
-    /// How often the events of [`super::Often`] may still happen.
-    pub(super) left: [u8; KINDS],
+    /// How often the events of [`Often`] may still happen.
+    pub(super) left: Often,
     /// The highest epoch that any process has led.
     pub(super) led: u8,
     /// The nodes whose process stands still, as bits.
     pub(super) paused: u8,
 }
-
-/// The counted events, as indices of [`State::left`].
-pub(super) const CRASHES: usize = 0;
-pub(super) const RESIGNS: usize = 1;
-pub(super) const WITHDRAWALS: usize = 2;
-pub(super) const ILLNESSES: usize = 3;
-pub(super) const REQUESTS: usize = 4;
-pub(super) const WAKES: usize = 5;
-pub(super) const FAILURES: usize = 6;
-pub(super) const TWICE: usize = 7;
-pub(super) const BACK: usize = 8;
-pub(super) const PAUSES: usize = 9;
-pub(super) const AHEAD: usize = 10;
-pub(super) const PROMOTIONS: usize = 11;
-pub(super) const KINDS: usize = 12;
 
 /// One possible move. Nodes are counted from zero; a slot is the place of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

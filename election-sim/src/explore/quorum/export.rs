@@ -27,29 +27,20 @@ use crate::{
     Fault, FaultKind,
     explore::{
         Counterexample, Model as _,
-        exported::{Exported, PATIENCE, shows, written},
+        exported::{Exported, first},
     },
     fault::{DiskFault, SaveFault},
     schedule::Cluster,
     schedule::{Member, Schedule},
     span::DurationRange,
 };
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Looks for a schedule that shows the violation of a counterexample.
 pub fn export(model: &mut Quorum, found: &Counterexample<Move>) -> Exported {
     let recording = Recording::of(model, found);
-    let ends = Instant::now() + PATIENCE;
-    for seed in 0..SEEDS {
-        let schedule = Schedule { seed, ..recording.schedule(model) };
-        if shows(&schedule, found.broken.check) {
-            return written(schedule, &found.broken);
-        }
-        if Instant::now() >= ends {
-            break;
-        }
-    }
-    Exported::Trace("no schedule was found that shows the same; its moves are the trace".into())
+    let schedule = recording.schedule(model);
+    first((0..SEEDS).map(|seed| Schedule { seed, ..schedule.clone() }), &found.broken)
 }
 
 const SEEDS: u64 = 64;

@@ -1,9 +1,7 @@
 //! The frames under way between nodes.
 
-use super::{
-    host::NOW,
-    state::{MOST_NODES, link},
-};
+use super::state::{MOST_NODES, link};
+use crate::explore::books::NOW;
 use election_core::quorum::{
     Attestation, Audience, Extension, Heartbeat, Message, PeerSet, Role, Stamp,
 };

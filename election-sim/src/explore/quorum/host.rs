@@ -1,14 +1,12 @@
 //! What a node has without a process, and the world around all processes.
 //!
-//! All times are relative to *now*, which is the same instant of every process's clock ([`NOW`]).
+//! All times are relative to *now*, the same instant of every process's clock
+//! ([`NOW`](crate::explore::books::NOW)).
 
 use election_core::{
-    Incarnation, Timestamp,
+    Incarnation,
     quorum::{Ballot, Config, Surroundings},
 };
-
-/// The present reading of every clock. An hour leaves room for the past.
-pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
 
 /// What outlives the processes of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

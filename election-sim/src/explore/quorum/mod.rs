@@ -56,5 +56,5 @@ mod words;
 
 pub use export::export;
 pub use model::Quorum;
-pub use scope::{Often, Scope, ScopeError};
-pub use state::{Crash, Move, Place, State};
+pub use scope::{Scope, ScopeError};
+pub use state::{Crash, Move, Often, Place, State};

@@ -2,14 +2,19 @@
 
 use super::{
     frames::{Frame, Kind, Link},
-    host::{NOW, World},
+    host::World,
     node::Node,
     process::{GRAIN, Told},
     scope::{Scope, ScopeError},
     state::{LINKS, State, ends},
     votes::{Said, close, hear},
 };
-use crate::explore::{interner::Interner, memo::Memo, model::Broken};
+use crate::explore::{
+    books::{NOW, step},
+    interner::Interner,
+    memo::Memo,
+    model::Broken,
+};
 use election_core::{
     Epoch, Input, Random,
     quorum::{Event, Peer, Surroundings},
@@ -131,11 +136,7 @@ impl Quorum {
     /// If the world is impossible, or the model cannot hold it.
     pub fn new(scope: Scope) -> Result<Self, ScopeError> {
         let configs = scope.configs()?;
-        let unit = |ppm: i32| {
-            let kept = u128::from(1_000_000_u32.saturating_add_signed(ppm));
-            let nanos = scope.unit.as_nanos() * kept / 1_000_000;
-            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-        };
+        let unit = |ppm| step(scope.unit, ppm);
         let mut steps = vec![Vec::new()];
         for _ in 0..scope.nodes {
             let with = |rates: &Vec<Duration>| {

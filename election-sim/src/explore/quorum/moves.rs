@@ -2,7 +2,7 @@
 
 use super::{
     model::{GONE, NodeFacts, Quorum},
-    state::{self, Crash, Move, Place, State, link},
+    state::{Crash, Move, Place, State, link},
 };
 
 /// The cuts that happen at once, as bits of [`State::cut`]: one way, both ways between two nodes,
@@ -41,19 +41,19 @@ impl Quorum {
         if self.is_beyond(state) {
             return None;
         }
-        let never = |kinds: &[usize]| kinds.iter().all(|kind| state.left[*kind] == 0);
+        let (left, never) = (state.left, |counts: &[u8]| counts.iter().all(|count| *count == 0));
         if let Some(node) = self.first(state) {
             let there = self.facts(state, node);
             let what = if there.saving { Move::Saved } else { Move::Stopped };
             let is_only = there.saving != there.stops;
-            return (is_only && never(&[state::CRASHES, state::FAILURES])).then(|| what(node));
+            return (is_only && never(&[left.crashes, left.failures])).then(|| what(node));
         }
         let node = state.turn.checked_sub(1)?;
         let mut full = self.links_to(node).filter(|link| state.links[usize::from(*link)] != GONE);
         let link = full.next()?;
         let is_only = full.next().is_none() && !is_paused(state, node);
         let is_only = is_only && !self.facts(state, node).due;
-        let is_only = is_only && never(&[state::TWICE, state::LOSSES, state::DELAYS]);
+        let is_only = is_only && never(&[left.twice, left.losses, left.delays]);
         is_only.then_some(Move::Deliver(Place::Link(link)))
     }
 
@@ -83,21 +83,21 @@ impl Quorum {
             }
             return;
         }
-        let left = |kind: usize| state.left[kind] > 0;
+        let left = state.left;
         let first = self.goes_first(there);
         if there.stops {
             moves.push(Move::Stopped(node));
         }
         if there.saving {
             moves.push(Move::Saved(node));
-            if left(state::FAILURES) {
+            if left.failures > 0 {
                 moves.extend([false, true].map(|through| Move::SaveFailed(node, through)));
             }
         }
-        if left(state::CRASHES) {
+        if left.crashes > 0 {
             for saved in [false, true].iter().take(1 + usize::from(there.saving)) {
-                for abrupt in [false, true].iter().take(1 + usize::from(left(state::ABRUPT))) {
-                    for wiped in [false, true].iter().take(1 + usize::from(left(state::WIPES))) {
+                for abrupt in [false, true].iter().take(1 + usize::from(left.abrupt > 0)) {
+                    for wiped in [false, true].iter().take(1 + usize::from(left.wipes > 0)) {
                         let how = Crash { saved: *saved, abrupt: *abrupt, wiped: *wiped };
                         moves.push(Move::Crash(node, how));
                     }
@@ -107,22 +107,22 @@ impl Quorum {
         if first || is_paused(state, node) {
             return;
         }
-        if left(state::PAUSES) && there.due {
+        if left.pauses > 0 && there.due {
             moves.push(Move::Pause(node));
         }
         if there.due {
             moves.push(Move::Tick(node));
         }
-        if there.leads && left(state::RESIGNS) {
+        if there.leads && left.resigns > 0 {
             moves.push(Move::Resign(node));
         }
-        if there.leads && left(state::HANDOVERS) {
+        if there.leads && left.handovers > 0 {
             let others = (0..self.count()).filter(|to| *to != node);
             moves.extend(others.map(|to| Move::HandOver(node, to)));
         }
         // The first order is to pause, the next to resume, and so on.
-        if left(state::ORDERS) && self.is_early(state) {
-            let given = self.scope.often.orders - state.left[state::ORDERS];
+        if left.orders > 0 && self.is_early(state) {
+            let given = self.scope.often.orders - state.left.orders;
             let resumes = given % 2 == 1;
             let order = if resumes { Move::ResumeFailover } else { Move::PauseFailover };
             moves.push(order(node));
@@ -159,14 +159,14 @@ impl Quorum {
             }
             let place = Place::Link(link);
             moves.push(Move::Deliver(place));
-            if state.left[state::TWICE] > 0 && frames[1] == GONE {
+            if state.left.twice > 0 && frames[1] == GONE {
                 moves.push(Move::DeliverTwice(place));
             }
-            if state.left[state::LOSSES] > 0 {
+            if state.left.losses > 0 {
                 moves.push(Move::Lose(place));
             }
             let free = state.late.iter().rev().take(self.scope.late).any(|late| *late == GONE);
-            if state.left[state::DELAYS] > 0 && free {
+            if state.left.delays > 0 && free {
                 moves.push(Move::Delay(place));
             }
         }
@@ -185,7 +185,7 @@ impl Quorum {
     }
 
     fn network(&self, state: &State, moves: &mut Vec<Move>) {
-        if state.left[state::CUTS] > 0 {
+        if state.left.cuts > 0 {
             let cuts = CUTS.iter().filter(|ways| *ways & !state.cut & self.ways() != 0);
             moves.extend(cuts.map(|ways| Move::Cut(*ways)));
         }

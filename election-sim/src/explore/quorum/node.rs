@@ -1,9 +1,10 @@
 //! One node: its disk, and what can happen to the process on it.
 
 use super::{
-    host::{Host, NOW, World, incarnation},
-    process::{Process, Told, Verdict, Work, small},
+    host::{Host, World, incarnation},
+    process::{Process, Told, small},
 };
+use crate::explore::books::{NOW, Verdict, Work};
 use election_core::{
     Epoch, Incarnation, Input, Protocol as _, Timestamp,
     quorum::{Connection, Event, Message, Peer, Position, Quorum, Restored},

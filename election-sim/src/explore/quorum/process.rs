@@ -5,10 +5,13 @@
 //! machine is right.
 
 use super::{
-    host::{Host, NOW, World, incarnation},
+    host::{Host, World, incarnation},
     votes::Said,
 };
-use crate::explore::model::Broken;
+use crate::explore::{
+    books::{NOW, Verdict, Work, broken},
+    model::Broken,
+};
 use election_core::{
     Change, Epoch, Input, Loss, Protocol, Timestamp,
     quorum::{
@@ -38,16 +41,6 @@ pub(super) struct Process {
     stays: Option<(Connection, Timestamp)>,
 }
 
-/// Leader work: what must never run twice at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Work {
-    pub(super) epoch: Epoch,
-    /// The time of the hard stop.
-    pub(super) stop_by: Timestamp,
-    /// The work has been told to stop.
-    pub(super) told: bool,
-}
-
 /// The result of an input to a process, apart from its new state.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -55,12 +48,6 @@ pub(super) struct Told {
     pub(super) said: Vec<Said>,
     /// The invariant that it broke, after all of that.
     pub(super) broken: Option<Broken>,
-}
-
-pub(super) type Verdict<T> = Result<T, Broken>;
-
-fn broken<T>(check: &'static str, what: String) -> Verdict<T> {
-    Err(Broken { check, what })
 }
 
 pub(super) fn small(epoch: Epoch) -> u8 {

@@ -1,6 +1,6 @@
 //! How much of the world is explored.
 
-use super::state::{MOST_LATE, MOST_NODES};
+use super::state::{MOST_LATE, MOST_NODES, Often};
 use crate::{
     schedule::Cluster,
     schedule::{Member, ScheduleError},
@@ -49,43 +49,6 @@ pub struct Scope {
     pub stuck: bool,
     /// How often these things happen in total.
     pub often: Often,
-}
-
-/// How often each thing happens, in total over all nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Often {
-    /// A process is killed; it may start again, as a new incarnation, at any time. A save that was
-    /// under way may have succeeded.
-    pub crashes: u8,
-    /// How many of these crashes the other nodes do not notice: the machine died, and its
-    /// connections stay open.
-    pub abrupt: u8,
-    /// How many of these crashes also lose the disk: ballot and data.
-    pub wipes: u8,
-    /// The operator tells a process to resign.
-    pub resigns: u8,
-    /// A save fails, but may be durable all the same.
-    pub failures: u8,
-    /// A process is not called for one unit.
-    pub pauses: u8,
-    /// A frame is delivered, and will be delivered a second time.
-    pub twice: u8,
-    /// A frame is lost; [`Often::ANY`] for any number.
-    pub losses: u8,
-    /// A frame arrives later than the instant in which it was sent.
-    pub delays: u8,
-    /// Nothing passes any more one way, or both ways between two nodes, or to and from one node.
-    pub cuts: u8,
-    /// An operator tells a process to pause automatic failover, the next time to resume it, and so
-    /// on, before anything else happens in a unit.
-    pub orders: u8,
-    /// The operator tells a primary to hand over.
-    pub handovers: u8,
-}
-
-impl Often {
-    /// Any number of times.
-    pub const ANY: u8 = u8::MAX;
 }
 
 impl Scope {

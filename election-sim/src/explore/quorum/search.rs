@@ -4,8 +4,7 @@ use super::{
     model::{GONE, Quorum, Stop, told},
     moves::is_paused,
     node::Node,
-    scope::Often,
-    state::{self, Crash, KINDS, LINKS, MOST_LATE, Move, Place, State, ends},
+    state::{Crash, LINKS, MOST_LATE, Move, Often, Place, State, ends},
     words,
 };
 use crate::{
@@ -20,24 +19,6 @@ impl Model for Quorum {
     /// The states in which every process has just started, without a ballot, in every combination
     /// of the clocks' rates.
     fn starts(&mut self) -> Vec<State> {
-        let Often {
-            crashes,
-            abrupt,
-            wipes,
-            resigns,
-            failures,
-            pauses,
-            twice,
-            losses,
-            delays,
-            cuts,
-            orders,
-            handovers,
-        } = self.scope.often;
-        let left: [u8; KINDS] = [
-            crashes, abrupt, wipes, resigns, failures, pauses, twice, losses, delays, cuts, orders,
-            handovers,
-        ];
         let mut start = State {
             nodes: [GONE; 3],
             links: [GONE; LINKS],
@@ -45,7 +26,7 @@ impl Model for Quorum {
             votes: 0,
             led: 0,
             held: 0,
-            left,
+            left: self.scope.often,
             cut: 0,
             paused: 0,
             turn: 0,
@@ -119,7 +100,7 @@ impl Model for Quorum {
             | u64::from(state.turn) << 8
             | u64::from(state.cut);
         let left =
-            state.left.iter().fold(counted, |all, left| all.rotate_left(5) ^ u64::from(*left));
+            state.left.counts().fold(counted, |all, left| all.rotate_left(5) ^ u64::from(left));
         let late = pair(state.late[0], state.late[1]);
         let words = [
             pair(n0, n1),
@@ -173,39 +154,39 @@ impl Quorum {
             }
             Move::Stopped(node) => self.tell(&mut next, node, told::STOPPED)?,
             Move::Pause(node) => {
-                next.left[state::PAUSES] -= 1;
+                next.left.pauses -= 1;
                 next.paused |= 1 << node;
             }
             Move::Start(node) => self.tell(&mut next, node, told::START)?,
             Move::Saved(node) => self.tell(&mut next, node, told::SAVED)?,
             Move::SaveFailed(node, through) => {
-                next.left[state::FAILURES] -= 1;
+                next.left.failures -= 1;
                 self.tell(&mut next, node, told::FAILED[usize::from(through)])?;
             }
             Move::Resign(node) => {
-                next.left[state::RESIGNS] -= 1;
+                next.left.resigns -= 1;
                 self.tell(&mut next, node, told::RESIGN)?;
             }
             Move::PauseFailover(node) => {
-                next.left[state::ORDERS] -= 1;
+                next.left.orders -= 1;
                 self.tell(&mut next, node, told::PAUSE)?;
             }
             Move::ResumeFailover(node) => {
-                next.left[state::ORDERS] -= 1;
+                next.left.orders -= 1;
                 self.tell(&mut next, node, told::RESUME)?;
             }
             Move::HandOver(node, to) => {
-                next.left[state::HANDOVERS] -= 1;
+                next.left.handovers -= 1;
                 self.tell(&mut next, node, told::HAND_OVER + u32::from(to))?;
             }
             Move::Lose(place) => {
                 let to = self.receiver(state, place);
-                next.left[state::LOSSES] -= u8::from(state.left[state::LOSSES] != Often::ANY);
+                next.left.losses -= u8::from(state.left.losses != Often::ANY);
                 self.take(&mut next, place)?;
                 self.turn(&mut next, to);
             }
             Move::Delay(place) => {
-                next.left[state::DELAYS] -= 1;
+                next.left.delays -= 1;
                 let (frame, to) = (self.frame(state, place), self.receiver(state, place));
                 self.take(&mut next, place)?;
                 next.late[0] = frame; // empty places have the lower indices
@@ -213,7 +194,7 @@ impl Quorum {
                 self.turn(&mut next, to);
             }
             Move::Cut(ways) => {
-                next.left[state::CUTS] -= 1;
+                next.left.cuts -= 1;
                 next.cut |= ways & self.ways();
                 for (link, there) in next.links.iter_mut().enumerate() {
                     if next.cut >> link & 1 == 1 {
@@ -225,7 +206,7 @@ impl Quorum {
             Move::Crash(node, how) => self.crash(&mut next, node, how)?,
             Move::Deliver(place) => self.deliver(&mut next, place, true)?,
             Move::DeliverTwice(place) => {
-                next.left[state::TWICE] -= 1;
+                next.left.twice -= 1;
                 self.deliver(&mut next, place, false)?;
             }
         }
@@ -281,9 +262,9 @@ impl Quorum {
 
     fn crash(&self, next: &mut State, node: u8, how: Crash) -> Result<(), Stop> {
         let Crash { saved, abrupt, wiped } = how;
-        next.left[state::CRASHES] -= 1;
-        next.left[state::ABRUPT] -= u8::from(abrupt);
-        next.left[state::WIPES] -= u8::from(wiped);
+        next.left.crashes -= 1;
+        next.left.abrupt -= u8::from(abrupt);
+        next.left.wipes -= u8::from(wiped);
         let told = told::CRASH + u32::from(saved) + 2 * u32::from(wiped);
         next.paused &= !(1 << node);
         self.tell(next, node, told)?;

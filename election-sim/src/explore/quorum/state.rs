@@ -1,5 +1,7 @@
 //! A state of the whole world, and the moves out of it.
 
+use crate::explore::often::often;
+
 /// The largest number of nodes that a state can hold.
 pub(super) const MOST_NODES: usize = 3;
 /// The largest number of frames under way while time passes.
@@ -21,8 +23,8 @@ pub struct State {
     pub(super) led: u32,
     /// By record of maintenance: the nodes that have held it.
     pub(super) held: u32,
-    /// How often the events of [`super::Often`] may still happen.
-    pub(super) left: [u8; KINDS],
+    /// How often the events of [`Often`] may still happen.
+    pub(super) left: Often,
     /// The ways on which nothing passes, as bits.
     pub(super) cut: u8,
     /// The nodes that are not called before time has passed, as bits.
@@ -33,20 +35,40 @@ pub struct State {
     pub(super) clocks: u8,
 }
 
-/// The counted events, as indices of [`State::left`].
-pub(super) const CRASHES: usize = 0;
-pub(super) const ABRUPT: usize = 1;
-pub(super) const WIPES: usize = 2;
-pub(super) const RESIGNS: usize = 3;
-pub(super) const FAILURES: usize = 4;
-pub(super) const PAUSES: usize = 5;
-pub(super) const TWICE: usize = 6;
-pub(super) const LOSSES: usize = 7;
-pub(super) const DELAYS: usize = 8;
-pub(super) const CUTS: usize = 9;
-pub(super) const ORDERS: usize = 10;
-pub(super) const HANDOVERS: usize = 11;
-pub(super) const KINDS: usize = 12;
+often! {
+    /// A process is killed; it may start again, as a new incarnation, at any time. A save that was
+    /// under way may have succeeded.
+    crashes,
+    /// How many of these crashes the other nodes do not notice: the machine died, and its
+    /// connections stay open.
+    abrupt,
+    /// How many of these crashes also lose the disk: ballot and data.
+    wipes,
+    /// The operator tells a process to resign.
+    resigns,
+    /// A save fails, but may be durable all the same.
+    failures,
+    /// A process is not called for one unit.
+    pauses,
+    /// A frame is delivered, and will be delivered a second time.
+    twice,
+    /// A frame is lost; [`Often::ANY`] for any number.
+    losses,
+    /// A frame arrives later than the instant in which it was sent.
+    delays,
+    /// Nothing passes any more one way, or both ways between two nodes, or to and from one node.
+    cuts,
+    /// An operator tells a process to pause automatic failover, the next time to resume it, and so
+    /// on, before anything else happens in a unit.
+    orders,
+    /// The operator tells a primary to hand over.
+    handovers,
+}
+
+impl Often {
+    /// Any number of times.
+    pub const ANY: u8 = u8::MAX;
+}
 
 /// One possible move. Nodes are counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
