@@ -365,7 +365,9 @@ fn a_heartbeat_says_which_record_it_holds_only_if_there_is_one() {
     let expected = String::from_utf8(plain).unwrap().replace("*15", "*16") + "$3\r\n387\r\n";
     assert_eq!(String::from_utf8(bytes.clone()).unwrap(), expected);
     let mut decoder = Decoder::new(members("replica-2"));
-    assert_eq!(decoder.read(&mut &*bytes), Ok(Some(Message::Heartbeat(said))));
+    for _ in 0..2 {
+        assert_eq!(decoder.read(&mut &*bytes), Ok(Some(Message::Heartbeat(said))), "cached or not");
+    }
 }
 
 #[test]

@@ -11,3 +11,4 @@ mod outbox_model;
 mod outbox_properties;
 mod properties;
 mod refusals;
+mod reuse;

@@ -5,7 +5,7 @@ use super::{
     id,
     keywords::{self, Verb},
     limits::Dialect,
-    number::{self, Invalid, from_decimal},
+    number::{Invalid, from_decimal, from_hex},
 };
 use crate::{
     Epoch, Incarnation, Label, Timestamp,
@@ -17,6 +17,7 @@ use crate::{
     },
 };
 use core::time::Duration;
+use uuid::Uuid;
 
 /// The form of a frame, once its verb and the number of its fields fit each other.
 #[derive(Clone, Copy)]
@@ -48,8 +49,12 @@ pub(super) fn sender(
     bound: Option<Peer>,
     members: &Members,
 ) -> Result<Peer, WireError> {
+    if let Some(peer) = bound {
+        if members.id(peer).is_some_and(|id| id.as_str().as_bytes() == said) {
+            return Ok(peer);
+        }
+    }
     match members.find(id::parse(said)?) {
-        Some(peer) if Some(peer) == bound => Ok(peer),
         _ if bound.is_some() => Err(WireError::OtherId(Excerpt::of(said))),
         None => Err(WireError::NotAMember(Excerpt::of(said))),
         Some(peer) if peer == members.me() => Err(WireError::OwnId),
@@ -199,6 +204,7 @@ impl Context<'_> {
     /// A peer with another list may nominate a member that is not on this list. If the decoder
     /// closed its connection for that, it would hide the difference of the lists, which must be
     /// reported.
+    #[inline]
     fn nominee(&self, said: &[u8], list: Fingerprint) -> Result<Option<Peer>, WireError> {
         if said.is_empty() {
             return Ok(None);
@@ -219,6 +225,7 @@ fn role(said: &[u8]) -> Result<Role, WireError> {
     keywords::role_named(said).ok_or_else(|| WireError::UnknownRole(Excerpt::of(said)))
 }
 
+#[inline(always)] // so that the number comes in a register; the error would take it into memory
 fn number(field: Field, said: &[u8]) -> Result<u64, WireError> {
     from_decimal(said).map_err(|invalid| match invalid {
         Invalid::Form => WireError::NotANumber { field, said: Excerpt::of(said) },
@@ -226,6 +233,7 @@ fn number(field: Field, said: &[u8]) -> Result<u64, WireError> {
     })
 }
 
+#[inline]
 fn epoch(said: &[u8]) -> Result<Epoch, WireError> {
     number(Field::Epoch, said).map(Epoch::new)
 }
@@ -256,6 +264,8 @@ fn own_stamp(at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {
 }
 
 fn incarnation(field: Field, said: &[u8]) -> Result<Incarnation, WireError> {
-    let life = number::incarnation(said);
-    life.ok_or_else(|| WireError::NotAnIncarnation { field, said: Excerpt::of(said) })
+    let number = said.try_into().ok().and_then(from_hex);
+    let number =
+        number.ok_or_else(|| WireError::NotAnIncarnation { field, said: Excerpt::of(said) });
+    Ok(Incarnation::new(Uuid::from_u128(number?)))
 }

@@ -1,6 +1,7 @@
 //! The bytes of one connection, and the member it belongs to.
 
 use super::{
+    cache::HeartbeatCache,
     decode::{self, Context, Form},
     error::WireError,
     limits::{Dialect, MAX_FIELDS, MAX_FRAME},
@@ -33,6 +34,7 @@ pub struct Decoder {
     fingerprint: Fingerprint,
     peer: Option<Peer>,
     dialect: Dialect,
+    last: HeartbeatCache,
     failed: Option<WireError>,
     buffer: [u8; MAX_FRAME],
     start: usize,
@@ -62,6 +64,7 @@ impl Decoder {
             members,
             peer: None,
             dialect: Dialect::Legacy,
+            last: HeartbeatCache::none(),
             failed: None,
             buffer: [0; MAX_FRAME],
             start: 0,
@@ -114,12 +117,18 @@ impl Decoder {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        let next = self.read_frame();
+        let received = self.pending();
+        if let Some((message, bytes)) = self.last.lookup(&self.buffer[self.start..], received) {
+            self.start += bytes;
+            return Ok(Incoming::Message(message));
+        }
+        let next = if received == 0 { Ok(Incoming::Incomplete) } else { self.read_in_full() };
         self.failed = next.as_ref().err().copied();
         next
     }
 
-    fn read_frame(&mut self) -> Result<Incoming, WireError> {
+    #[inline(never)]
+    fn read_in_full(&mut self) -> Result<Incoming, WireError> {
         let received = &self.buffer[self.start..self.end];
         let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
         let Some(extent) = resp::frame(received, &mut fields)? else {
@@ -132,6 +141,7 @@ impl Decoder {
         let context = Context { members: &self.members, fingerprint: self.fingerprint };
         let message = context.message(form, fields)?;
         self.peer = Some(peer);
+        self.last.keep(&message, &received[..extent.bytes], fields);
         self.start += extent.bytes;
         if form.dialect == Dialect::Legacy {
             return Ok(Incoming::Message(message));

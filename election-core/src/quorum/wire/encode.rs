@@ -5,24 +5,27 @@ use super::{
     id,
     keywords::{Verb, availability_digit, role_name},
     limits::Dialect,
-    number::{MAX_DIGITS, to_decimal},
+    number::{DECIMAL_ROOM, rewrite_decimal, to_decimal, to_hex},
 };
 use crate::{
     Epoch, NodeId,
     quorum::{
         maintenance::{Held, Maintenance},
-        members::{Members, Peer},
-        message::{Extension, Message, Stamp},
+        members::{Fingerprint, Members, Peer},
+        message::{Attestation, Extension, Heartbeat, Message, Stamp},
     },
     time::whole_millis,
 };
-use core::{fmt, time::Duration};
-use uuid::Uuid;
+use core::{fmt, ops::Range, time::Duration};
 
 /// Writes the frames of one node.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     members: Members,
+    /// The two fields that are the same in every frame.
+    me: Ready,
+    list: Ready,
+    fingerprint: Fingerprint,
 }
 
 impl Encoder {
@@ -34,8 +37,15 @@ impl Encoder {
         core::iter::once(members.me())
             .chain(members.others())
             .filter_map(|peer| members.id(peer))
-            .try_for_each(|id| id::parse(id.as_str().as_bytes()).map(drop))?;
-        Ok(Self { members })
+            .try_for_each(id::check)?;
+        let me = members.id(members.me()).map_or("", NodeId::as_str);
+        let fingerprint = members.fingerprint();
+        Ok(Self {
+            me: Ready::new(|frame| frame.text(me)),
+            list: Ready::new(|frame| frame.number(fingerprint.get())),
+            fingerprint,
+            members,
+        })
     }
 
     /// Replaces the content of `frame` by this message, in the dialect that the peer understands,
@@ -50,6 +60,21 @@ impl Encoder {
         dialect: Dialect,
         frame: &'f mut Frame,
     ) -> &'f [u8] {
+        if let (Message::Heartbeat(heartbeat), Dialect::Extended) = (message, dialect) {
+            if frame.rewrite(self.origin(), heartbeat) {
+                return frame.as_bytes();
+            }
+        }
+        self.encode_in_full(message, dialect, frame);
+        frame.as_bytes()
+    }
+
+    /// Whose frames these are.
+    fn origin(&self) -> (Peer, Fingerprint) {
+        (self.members.me(), self.fingerprint)
+    }
+
+    fn encode_in_full(&self, message: &Message, dialect: Dialect, frame: &mut Frame) {
         match message {
             Message::Heartbeat(heartbeat) => {
                 let extension = known(dialect, &heartbeat.extension);
@@ -59,7 +84,8 @@ impl Encoder {
                 frame.text(role_name(heartbeat.role));
                 frame.number(heartbeat.position.offset);
                 if let Some(extension) = extension {
-                    self.extend(extension, heartbeat.position.history, frame);
+                    let times = self.extend(extension, heartbeat.position.history, frame);
+                    frame.last = Some(Last { origin: self.origin(), heartbeat: *heartbeat, times });
                 }
             }
             Message::Offer { epoch, position, stamp } => {
@@ -78,7 +104,7 @@ impl Encoder {
                     frame.stamp(stamp);
                 }
             }
-            Message::Maintenance { .. } if dialect == Dialect::Legacy => frame.len = 0,
+            Message::Maintenance { .. } if dialect == Dialect::Legacy => frame.clear(),
             Message::Maintenance { epoch, record, left, agreed, stamp } => {
                 self.begin(Verb::Maintenance, *epoch, Verb::Maintenance.extended(), frame);
                 self.maintain(record, *left, *agreed, stamp.as_ref(), frame);
@@ -93,16 +119,15 @@ impl Encoder {
                 }
             }
         }
-        frame.as_bytes()
     }
 
     /// The common part of all verbs: the verb, the epoch, and the sender's id.
     fn begin(&self, verb: Verb, epoch: Epoch, fields: usize, frame: &mut Frame) {
-        frame.len = 0;
+        frame.clear();
         frame.head(b'*', fields);
         frame.text(verb.name());
         frame.number(epoch.get());
-        self.member(Some(self.members.me()), frame);
+        frame.ready(&self.me);
     }
 
     fn maintain(
@@ -113,34 +138,100 @@ impl Encoder {
         stamp: Option<&Stamp>,
         frame: &mut Frame,
     ) {
-        frame.maybe_stamp(stamp);
+        match stamp {
+            Some(stamp) => drop(frame.stamp(stamp)),
+            None => (0..2).for_each(|_| frame.nothing()),
+        }
         frame.number(u64::from(record.number));
         self.member(Some(record.issuer), frame);
-        frame.number(record.paused.into());
+        frame.digit(b'0' + u8::from(record.paused));
         self.member(Some(record.by), frame);
         frame.number(record.since.map_or(0, |time| time.0));
         frame.number(left.map_or(0, whole_millis));
         self.member(record.primary, frame);
-        frame.number(agreed.into());
+        frame.digit(b'0' + u8::from(agreed));
     }
 
     fn member(&self, peer: Option<Peer>, frame: &mut Frame) {
-        let id = peer.and_then(|peer| self.members.id(peer));
-        frame.text(id.map_or("", NodeId::as_str));
+        match peer.and_then(|peer| self.members.id(peer)) {
+            Some(id) => frame.text(id.as_str()),
+            None => frame.nothing(),
+        }
     }
 
-    fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) {
-        frame.stamp(&extension.stamp);
-        frame.maybe_stamp(extension.attestation.echo());
-        frame.number(availability_digit(extension.availability));
+    /// Returns the places of the stamp's time and of the echoed one.
+    fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) -> [Range<usize>; 2] {
+        let stamp = frame.stamp(&extension.stamp);
+        let echo = match extension.attestation.echo() {
+            Some(echo) => frame.stamp(echo),
+            None => {
+                frame.nothing();
+                frame.nothing();
+                0..0
+            }
+        };
+        frame.digit(availability_digit(extension.availability));
         frame.number(history);
         self.member(extension.nominee, frame);
-        frame.number(extension.fingerprint.get());
+        if extension.fingerprint == self.fingerprint {
+            frame.ready(&self.list);
+        } else {
+            frame.number(extension.fingerprint.get());
+        }
         frame.number(extension.hears.bits());
         frame.number(extension.attestation.token().get());
         if extension.holds != Held::default() {
             frame.number(extension.holds.get());
         }
+        [stamp, echo]
+    }
+}
+
+/// The heartbeat that a frame holds. The next one often differs in the time of its stamps only, and
+/// then only these are written.
+#[derive(Clone)]
+struct Last {
+    origin: (Peer, Fingerprint),
+    heartbeat: Heartbeat,
+    /// The places of the stamp's time and of the echoed one.
+    times: [Range<usize>; 2],
+}
+
+/// Whether two heartbeats are the same, apart from the times of their stamps.
+#[inline]
+fn same_but_times(one: &Heartbeat, other: &Heartbeat) -> bool {
+    let (Some(said), Some(known)) = (&one.extension, &other.extension) else { return false };
+    let attests_the_same = match (&said.attestation, &known.attestation) {
+        (Attestation::Echo(said), Attestation::Echo(known)) => {
+            said.incarnation == known.incarnation
+        }
+        (Attestation::Token(said), Attestation::Token(known)) => said == known,
+        (Attestation::None, Attestation::None) => true,
+        _ => false,
+    };
+    attests_the_same
+        && (one.epoch, one.role, one.position) == (other.epoch, other.role, other.position)
+        && said.stamp.incarnation == known.stamp.incarnation
+        && (said.availability, said.nominee) == (known.availability, known.nominee)
+        && (said.fingerprint, said.hears) == (known.fingerprint, known.hears)
+        && said.holds == known.holds
+}
+
+/// A field that was written in advance.
+#[derive(Clone, Debug)]
+struct Ready {
+    bytes: [u8; Self::SIZE],
+    len: usize,
+}
+
+impl Ready {
+    /// The longest id, the longest number, and their framing.
+    const SIZE: usize = 40;
+
+    fn new<T>(write: impl FnOnce(&mut Frame) -> T) -> Self {
+        let mut frame = Frame::new();
+        write(&mut frame);
+        Self { bytes: core::array::from_fn(|place| frame.bytes[place]), len: frame.len }
     }
 }
 
@@ -159,17 +250,19 @@ fn known<T>(dialect: Dialect, extension: &Option<T>) -> Option<&T> {
 pub struct Frame {
     bytes: [u8; Self::SIZE],
     len: usize,
+    last: Option<Last>,
 }
 
 impl Frame {
-    /// The longest frame, an extended ANNOUNCE, has a verb, 20 digits, an id of 32 bytes, an address
-    /// of 255, a stamp of 20 digits and one of 32, and a token.
+    /// The longest frame, an extended ANNOUNCE: verb, 20 digits, an id of 32 bytes, an address of
+    /// 255, a stamp of 20 digits and one of 32, a token; and what one store of a fixed size may
+    /// write behind it.
     const SIZE: usize = 512;
 
     /// An empty buffer.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bytes: [0; Self::SIZE], len: 0 }
+        Self { bytes: [0; Self::SIZE], len: 0, last: None }
     }
 
     /// The bytes of the frame written last.
@@ -178,44 +271,91 @@ impl Frame {
         &self.bytes[..self.len]
     }
 
+    /// Turns the last heartbeat into this one, if they differ in the time of their stamps only.
+    #[inline]
+    fn rewrite(&mut self, origin: (Peer, Fingerprint), heartbeat: &Heartbeat) -> bool {
+        let Some(last) = &mut self.last else { return false };
+        if last.origin != origin || !same_but_times(heartbeat, &last.heartbeat) {
+            return false;
+        }
+        let Some(extension) = &heartbeat.extension else { return false };
+        let [stamp, echo] = &last.times;
+        let mut write = |at: &Stamp, place: &Range<usize>| {
+            let text = self.bytes.get_mut(place.clone());
+            text.is_some_and(|text| rewrite_decimal(at.at.as_nanos(), text))
+        };
+        write(&extension.stamp, stamp)
+            && extension.attestation.echo().is_none_or(|echoed| write(echoed, echo))
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+        self.last = None;
+    }
+
     fn put(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
 
     /// Writes the line before an array or a bulk string.
-    fn head(&mut self, kind: u8, count: usize) {
-        self.put(&[kind]);
-        self.put(to_decimal(count as u64, &mut [0; MAX_DIGITS]));
-        self.put(b"\r\n");
+    #[inline]
+    fn head(&mut self, kind: u8, number: usize) {
+        let digit = |number: usize| b"0123456789"[number % 10];
+        let ones = digit(number);
+        match number {
+            0..=9 => self.put(&[kind, ones, b'\r', b'\n']),
+            10..=99 => self.put(&[kind, digit(number / 10), ones, b'\r', b'\n']),
+            _ => {
+                self.put(&[kind, digit(number / 100), digit(number / 10), ones, b'\r', b'\n']);
+            }
+        }
     }
 
-    fn bulk(&mut self, bytes: &[u8]) {
-        self.head(b'$', bytes.len());
-        self.put(bytes);
-        self.put(b"\r\n");
+    /// A copy of a fixed size is two stores; the next field overwrites the excess.
+    fn ready(&mut self, field: &Ready) {
+        self.bytes[self.len..self.len + Ready::SIZE].copy_from_slice(&field.bytes);
+        self.len += field.len;
     }
 
     fn text(&mut self, text: &str) {
-        self.bulk(text.as_bytes());
+        self.head(b'$', text.len());
+        self.put(text.as_bytes());
+        self.put(b"\r\n");
     }
 
-    fn number(&mut self, value: u64) {
-        self.bulk(to_decimal(value, &mut [0; MAX_DIGITS]));
+    fn nothing(&mut self) {
+        self.put(b"$0\r\n\r\n");
     }
 
-    fn stamp(&mut self, stamp: &Stamp) {
-        self.number(stamp.at.as_nanos());
-        let life = stamp.incarnation.get().simple();
-        self.text(life.encode_lower(&mut Uuid::encode_buffer()));
+    fn digit(&mut self, digit: u8) {
+        self.put(&[b'$', b'1', b'\r', b'\n', digit, b'\r', b'\n']);
     }
 
-    /// Two empty fields stand for no stamp.
-    fn maybe_stamp(&mut self, stamp: Option<&Stamp>) {
-        match stamp {
-            Some(stamp) => self.stamp(stamp),
-            None => (0..2).for_each(|_| self.text("")),
+    /// The digits go straight to their place, which depends on their number: copying digits that
+    /// were just written in pieces would wait for those pieces. Returns that place.
+    fn number(&mut self, value: u64) -> Range<usize> {
+        if let Ok(digit @ 0..=9) = u8::try_from(value) {
+            self.digit(b'0' + digit);
+            let end = self.len - b"\r\n".len();
+            return end - 1..end;
         }
+        let at = self.len + if value < 1_000_000_000 { 4 } else { 5 };
+        let Some(digits) = self.bytes[at..].first_chunk_mut::<DECIMAL_ROOM>() else { return 0..0 };
+        let count = to_decimal(value, digits);
+        self.head(b'$', count);
+        self.len = at + count;
+        self.put(b"\r\n");
+        at..at + count
+    }
+
+    /// Returns the place of the time.
+    fn stamp(&mut self, stamp: &Stamp) -> Range<usize> {
+        let time = self.number(stamp.at.as_nanos());
+        self.put(b"$32\r\n");
+        self.put(&to_hex(stamp.incarnation.get().as_u128()));
+        self.put(b"\r\n");
+        time
     }
 }
 

@@ -21,9 +21,13 @@ impl Verb {
 
     /// The verb with this name, in any case, and whether all of it is in lower case.
     pub(super) fn named(said: &[u8]) -> Option<(Self, bool)> {
-        let is = |verb: &Self| said.eq_ignore_ascii_case(verb.name().as_bytes());
-        let verb = Self::ALL.into_iter().find(is)?;
-        Some((verb, said == verb.name().as_bytes()))
+        let lower = Self::ALL.into_iter().find(|verb| said == verb.name().as_bytes());
+        lower.map(|verb| (verb, true)).or_else(|| Some((Self::in_any_case(said)?, false)))
+    }
+
+    #[inline(never)] // only kevy-elect's peers write so
+    fn in_any_case(said: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| said.eq_ignore_ascii_case(verb.name().as_bytes()))
     }
 
     /// The name as this side writes it.
@@ -82,23 +86,30 @@ pub(super) fn role_named(said: &[u8]) -> Option<Role> {
         .find(|role| said == role_name(*role).as_bytes())
 }
 
-/// In the order of their digits.
-const AVAILABILITIES: [Availability; 8] = [
-    Availability::Busy,
-    Availability::Free,
-    Availability::Waiting,
-    Availability::Ineligible,
-    Availability::BusyAside,
-    Availability::FreeAside,
-    Availability::Leaving,
-    Availability::Loading,
-];
-
-pub(super) fn availability_digit(availability: Availability) -> u64 {
-    AVAILABILITIES.into_iter().take_while(|other| *other != availability).count() as u64
+pub(super) const fn availability_digit(availability: Availability) -> u8 {
+    match availability {
+        Availability::Busy => b'0',
+        Availability::Free => b'1',
+        Availability::Waiting => b'2',
+        Availability::Ineligible => b'3',
+        Availability::BusyAside => b'4',
+        Availability::FreeAside => b'5',
+        Availability::Leaving => b'6',
+        Availability::Loading => b'7',
+    }
 }
 
-pub(super) fn availability_named(said: &[u8]) -> Option<Availability> {
-    let [digit] = said else { return None };
-    AVAILABILITIES.get(usize::from(digit.wrapping_sub(b'0'))).copied()
+/// The availability with this digit.
+pub(super) const fn availability_named(said: &[u8]) -> Option<Availability> {
+    match said {
+        b"0" => Some(Availability::Busy),
+        b"1" => Some(Availability::Free),
+        b"2" => Some(Availability::Waiting),
+        b"3" => Some(Availability::Ineligible),
+        b"4" => Some(Availability::BusyAside),
+        b"5" => Some(Availability::FreeAside),
+        b"6" => Some(Availability::Leaving),
+        b"7" => Some(Availability::Loading),
+        _ => None,
+    }
 }

@@ -77,6 +77,7 @@
 //! knows what it has promised.
 
 mod addressee;
+mod cache;
 mod decode;
 mod decoder;
 pub mod driving;

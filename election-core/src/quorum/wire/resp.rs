@@ -77,9 +77,27 @@ fn text<'a>(seen: &[u8], rest: &'a [u8], length: usize) -> Result<(&'a [u8], &'a
 const LINE_END: &[u8] = b"\r\n";
 
 /// The number on a line that begins with `kind`, and the bytes behind the line.
+#[inline]
+fn line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
+    let digit = |digit: u8| usize::from(digit - b'0');
+    match *rest {
+        [first, a @ b'0'..=b'9', b'\r', b'\n', ref behind @ ..] if first == kind => {
+            Ok((digit(a), behind))
+        }
+        [first, a @ b'1'..=b'9', b @ b'0'..=b'9', b'\r', b'\n', ref behind @ ..]
+            if first == kind =>
+        {
+            Ok((digit(a) * 10 + digit(b), behind))
+        }
+        _ => any_line(rest, kind),
+    }
+}
+
+/// The same for lines of any form: longer, unfinished or wrong.
 ///
 /// It accepts three digits at most: no valid frame has room for a field of a thousand bytes.
-fn line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
+#[cold]
+fn any_line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
     let line = match rest {
         [] => return Err(Stop::Short),
         [first, line @ ..] if *first == kind => line,
