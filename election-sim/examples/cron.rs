@@ -39,7 +39,7 @@ impl Cron {
 
     /// Whether the entry that opens this term has arrived: no older entry can come after it.
     fn is_open(&self, term: Epoch, context: &Context<'_>) -> bool {
-        self.hasty || context.read().iter().any(|entry| entry.token == term)
+        self.hasty || context.read().iter().any(|entry| entry.token == Some(term))
     }
 }
 

@@ -3,11 +3,16 @@
 //! This is what a lease is for: work that must not be done twice. An [`App`] is the part of that
 //! work in one process. It learns of every change of leadership, has one timer, and writes to a
 //! [`Resource`] that checks fencing tokens. The world decides how long a write travels, and it may
-//! stop the process between the question "do I lead?" and the write.
+//! stop the process between two calls of the app.
+//!
+//! Each write says what it needs: leadership ([`Context::write`]), leadership or the time until the
+//! hard stop ([`Context::write_while_stopping`]), or nothing ([`Context::write_without_leading`]). The
+//! simulator knows whether the process had that when it sent the write, and fails the run if it had
+//! not.
 
 use crate::draw::{Draw, Stream};
 use election_core::{Change, Epoch, Timestamp};
-use std::{fmt, time::Duration};
+use std::{cell::Cell, fmt, time::Duration};
 
 /// One process of the user's service. Every life of a node gets a new one: what it remembers dies
 /// with it.
@@ -35,6 +40,9 @@ pub struct Context<'a> {
     pub(crate) node: usize,
     pub(crate) now: Timestamp,
     pub(crate) lead: Option<Epoch>,
+    /// When the app last asked whether it leads, in true time, and what it was told.
+    pub(crate) asked: &'a Cell<Option<Asked>>,
+    pub(crate) elapsed: Duration,
     pub(crate) resource: &'a Resource,
     pub(crate) draw: Draw,
     pub(crate) drawn: &'a mut u64,
@@ -47,12 +55,46 @@ pub struct Context<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     pub(crate) notes: Vec<String>,
-    pub(crate) writes: Vec<(Epoch, String)>,
+    pub(crate) writes: Vec<Order>,
     pub(crate) frames: Vec<(usize, Vec<u8>)>,
     pub(crate) wake_in: Option<Duration>,
     pub(crate) resign: bool,
     pub(crate) health: Option<bool>,
     pub(crate) stopped: Option<Epoch>,
+}
+
+/// When an app asked whether it leads, in true time since the start, and the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) at: Duration,
+    pub(crate) lead: Option<Epoch>,
+}
+
+/// A write that an app has requested.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) needs: Needs,
+    pub(crate) what: String,
+}
+
+/// What must hold when a write is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// The process leads under this epoch.
+    Leading(Epoch),
+    /// It leads under this epoch, or did and has not reached its hard stop.
+    Stopping(Epoch),
+    /// Nothing, with this token or without one.
+    Nothing(Option<Epoch>),
+}
+
+impl Needs {
+    pub(crate) fn token(self) -> Option<Epoch> {
+        match self {
+            Self::Leading(epoch) | Self::Stopping(epoch) => Some(epoch),
+            Self::Nothing(token) => token,
+        }
+    }
 }
 
 impl Context<'_> {
@@ -72,6 +114,7 @@ impl Context<'_> {
     /// now.
     #[must_use]
     pub fn lead(&self) -> Option<Epoch> {
+        self.asked.set(Some(Asked { at: self.elapsed, lead: self.lead }));
         self.lead
     }
 
@@ -97,9 +140,30 @@ impl Context<'_> {
         self.draw.between(Stream::App, self.node as u64, *self.drawn, (0, most))
     }
 
-    /// Sends a write to the resource under this token. It arrives later, or never.
+    /// Sends a write to the resource under this token. It arrives later, or never. The run fails if
+    /// this process does not lead under the token at this instant.
     pub fn write(&mut self, token: Epoch, what: impl Into<String>) {
-        self.orders.writes.push((token, what.into()));
+        self.order(Needs::Leading(token), what.into());
+    }
+
+    /// Like [`write`](Self::write), for what ends the work of a leadership that is over: also allowed
+    /// from the loss until the hard stop or [`work_stopped`](Self::work_stopped), whichever is first.
+    pub fn write_while_stopping(&mut self, token: Epoch, what: impl Into<String>) {
+        self.order(Needs::Stopping(token), what.into());
+    }
+
+    /// Sends a write that may be sent without leading. Under a token, only the resource's fence
+    /// decides; without one (`None`), the resource takes it from everybody.
+    pub fn write_without_leading(
+        &mut self,
+        token: impl Into<Option<Epoch>>,
+        what: impl Into<String>,
+    ) {
+        self.order(Needs::Nothing(token.into()), what.into());
+    }
+
+    fn order(&mut self, needs: Needs, what: String) {
+        self.orders.writes.push(Order { needs, what });
     }
 
     /// Sends a frame to the app of another node, over a network that may lose, duplicate, delay and
@@ -123,7 +187,8 @@ impl Context<'_> {
         self.orders.health = Some(healthy);
     }
 
-    /// Reports that all work of this epoch has ended, before the world would report it.
+    /// Reports that all work of this epoch has ended, like dropping the last guard. Work of which
+    /// this is not reported ends by force at the hard stop.
     pub fn work_stopped(&mut self, epoch: Epoch) {
         self.orders.stopped = Some(epoch);
     }
@@ -136,10 +201,18 @@ pub struct Write {
     pub node: usize,
     /// Which life of that node sent it.
     pub life: u32,
-    /// The token that it carries.
-    pub token: Epoch,
+    /// The token that it carries, if it carries one.
+    pub token: Option<Epoch>,
     /// When it was sent, in true time since the start.
     pub sent: Duration,
+    /// When it arrived at the resource.
+    pub arrived: Duration,
+    /// Whether its sender led under the token when it sent it. If it did not, and the write needs it,
+    /// the run fails.
+    pub led: bool,
+    /// Whether its sender led under the token when it arrived. Only the resource's fence keeps out
+    /// what arrives after the writes of a later leader.
+    pub led_on_arrival: bool,
     /// Its content.
     pub what: String,
 }
@@ -186,11 +259,11 @@ impl Resource {
     }
 
     pub(crate) fn take(&mut self, write: Write) -> bool {
-        if write.token < self.highest && !self.unfenced {
+        if write.token.is_some_and(|token| token < self.highest) && !self.unfenced {
             self.refused += 1;
             return false;
         }
-        self.highest = self.highest.max(write.token);
+        self.highest = self.highest.max(write.token.unwrap_or_default());
         self.served += 1;
         if !write.what.is_empty() {
             self.accepted.push(write);

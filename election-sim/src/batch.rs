@@ -65,8 +65,8 @@ pub struct Summary {
 }
 
 impl Budget {
-    /// Plays each seed with the schedule that `make` returns for it. `progress` is called from time
-    /// to time with the number of seeds finished since the last call.
+    /// Plays each seed with the schedule that `make` returns for it. `progress` is called with the
+    /// number of seeds finished since the last call.
     ///
     /// # Errors
     /// If a seed gives an invalid schedule.
@@ -134,7 +134,6 @@ impl Table<'_> {
             if !matches!(&chunk, Ok(Summary { failure: None, .. })) {
                 self.failed.fetch_min(start, Ordering::Relaxed);
             }
-            (self.progress)(end - start);
             self.chunks.lock().unwrap_or_else(PoisonError::into_inner).insert(start, chunk);
         }
     }
@@ -149,6 +148,7 @@ impl Table<'_> {
             let differs = again && schedule.play_with(self.workload)?.hash != outcome.hash;
             summary.replayed += u64::from(again);
             summary.count(seed, &outcome);
+            (self.progress)(1);
             let violation = if differs { Some(not_deterministic()) } else { outcome.violation };
             if let Some(violation) = violation {
                 summary.failure = Some((seed, violation));

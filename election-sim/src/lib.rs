@@ -57,6 +57,7 @@ mod lease;
 mod outcome;
 mod panics;
 mod play;
+mod progress;
 mod queue;
 mod quorum;
 mod report;

@@ -17,6 +17,7 @@ use crate::{
     workload::Workload,
 };
 use std::{
+    collections::BTreeSet,
     fmt,
     fs::{create_dir_all, write},
     io,
@@ -61,6 +62,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WIDTH: usize = 72;
 /// This many rows of what happened last.
 const ROWS: usize = 24;
+
+/// What a schedule's settings mean.
+const SETTINGS: &[(&str, &str)] = &[
+    ("latency", "how long what is sent travels."),
+    ("commit", "how long the database takes to execute a statement."),
+    ("stop", "how long work takes to stop after a loss."),
+    ("act", "how long a write of the app travels to the resource."),
+    ("lock-timeout", "how long the database waits for a lock."),
+    ("heal", "all faults end then, and these nodes must have a leader again in time."),
+];
 
 impl Report {
     /// Shrinks and explains a failure.
@@ -165,6 +176,16 @@ pub(crate) fn put(file: &Path, text: &str) -> io::Result<()> {
     })
 }
 
+/// What the words of a schedule mean, as far as it uses them.
+fn explained(schedule: &Schedule) -> Vec<(&'static str, &'static str)> {
+    let text = schedule.to_string();
+    let begins = |word: &str| text.lines().any(|line| line.split(' ').next() == Some(word));
+    let mut all: Vec<_> = SETTINGS.iter().copied().filter(|(word, _)| begins(word)).collect();
+    let names: BTreeSet<_> = schedule.faults.iter().map(|fault| fault.kind.fault_name()).collect();
+    all.extend(names.into_iter().map(|name| (name.as_str(), name.explained().trim())));
+    all
+}
+
 fn replay_command(file: &Path, name: &str) -> String {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let file = cargo::quoted(&file.to_string_lossy());
@@ -189,9 +210,18 @@ impl fmt::Display for Report {
         }
         let faults = self.scn.schedule.faults.len();
         if !self.read {
-            writeln!(f, "\nshrunk to {faults} faults: {}", self.shrunk)?;
+            let faults = match faults {
+                0 => "no fault".to_owned(),
+                1 => "one fault".to_owned(),
+                _ => format!("{faults} faults"),
+            };
+            writeln!(f, "\nshrunk to {faults}: {}", self.shrunk)?;
         }
         writeln!(f, "\n{}", self.scn.schedule)?;
+        for (word, meaning) in explained(&self.scn.schedule) {
+            writeln!(f, "{word:>12}: {meaning}")?;
+        }
+        writeln!(f)?;
         writeln!(f, "{}", self.picture)?;
         f.write_str(&self.story)
     }

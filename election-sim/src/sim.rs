@@ -1,17 +1,19 @@
 //! The one line in a test.
 
 use crate::{
-    app::App,
+    app::{App, Write},
     batch::{Budget, Summary},
     cargo,
+    progress::Progress,
     report::{self, Report},
     schedule::{Engine, Schedule, ScheduleError, Timing},
     scn::Scn,
     seed::Seed,
+    span::DurationRange,
     svg::html,
     swarm::Swarm,
     unreached::Unreached,
-    workload::{View, Workload},
+    workload::{EachWrite, View, Workload},
 };
 use std::{
     env, io,
@@ -36,10 +38,18 @@ use std::{
 /// `election-sim` in cargo's build output, and beside it a page with a picture of everything. A
 /// panic of the app or of a condition fails its seed like a violated invariant.
 ///
-/// Environment variables override the code: `ELECTION_SIM_SCN` plays this `.scn` file
-/// ([`replay`](Sim::replay)), `ELECTION_SIM_SEED` one seed, `ELECTION_SIM_SEEDS` this many,
-/// `ELECTION_SIM_BUDGET` plays for this many seconds, and `ELECTION_SIM_JOBS` plays this many seeds
-/// at once. The results do not depend on the number of jobs.
+/// A run that takes long says on standard error how far it is: every second on a terminal, every ten
+/// elsewhere.
+///
+/// Environment variables of the test override the code:
+///
+/// | variable | what it sets | instead of |
+/// | --- | --- | --- |
+/// | `ELECTION_SIM_SCN=FILE` | plays this `.scn` file, with the app and conditions of the test | [`replay`](Sim::replay) |
+/// | `ELECTION_SIM_SEED=0x2a` | plays one seed, decimal or hexadecimal | [`seeds`](Sim::seeds) |
+/// | `ELECTION_SIM_SEEDS=5000` | plays the seeds from 0 up to this number | [`seeds`](Sim::seeds) |
+/// | `ELECTION_SIM_BUDGET=60` | plays for this many whole seconds | [`budget`](Sim::budget) |
+/// | `ELECTION_SIM_JOBS=2` | plays this many seeds at once, which changes no result | [`jobs`](Sim::jobs) |
 #[derive(Clone, Debug)]
 #[must_use = "a simulation that is not run finds nothing"]
 pub struct Sim {
@@ -47,6 +57,7 @@ pub struct Sim {
     swarm: Swarm,
     workload: Workload,
     recovers_within: Option<Duration>,
+    writes_take: Option<DurationRange>,
     seeds: Range<u64>,
     budget: Option<Duration>,
     jobs: usize,
@@ -105,6 +116,7 @@ impl Sim {
             swarm: Swarm::within_contract(),
             workload: Workload::default(),
             recovers_within: None,
+            writes_take: None,
             seeds: 0..1_000,
             budget: None,
             jobs: 0,
@@ -174,6 +186,41 @@ impl Sim {
         self
     }
 
+    /// Demands that this condition holds for each write that the resource accepts. It remembers what
+    /// it needs of the earlier ones of the same run, and costs far less than a look at all of them
+    /// after every event.
+    ///
+    /// ```
+    /// # use election_sim::Sim;
+    /// # use std::collections::BTreeSet;
+    /// # fn with(sim: Sim) -> Sim {
+    /// sim.each_write("nothing twice", BTreeSet::new, |seen, write| seen.insert(write.what.clone()))
+    /// # }
+    /// ```
+    pub fn each_write<T: 'static>(
+        mut self,
+        name: &str,
+        start: impl Fn() -> T + Send + Sync + 'static,
+        holds: impl Fn(&mut T, &Write) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let holds = Arc::new(holds);
+        let make = move || -> EachWrite {
+            let (mut remembered, holds) = (start(), Arc::clone(&holds));
+            Box::new(move |write| holds(&mut remembered, write))
+        };
+        self.workload.each_write.push((name.to_owned(), Arc::new(make)));
+        self
+    }
+
+    /// How long a write of an app travels to the resource. Unless set, each run draws it: from a few
+    /// milliseconds to several leases, since a write that arrives after the lease is what a fence is
+    /// for. A resource without one ([`unfenced`](Self::unfenced)) takes such a write whatever its
+    /// sender does; a travel time well below the lease leaves only the faults of the service itself.
+    pub fn writes_take(mut self, range: DurationRange) -> Self {
+        self.writes_take = Some(range);
+        self
+    }
+
     /// Demands a leader within this time in the last third of every run that heals.
     pub fn recovers_within(mut self, span: Duration) -> Self {
         self.recovers_within = Some(span);
@@ -213,6 +260,7 @@ impl Sim {
             heal.within = within;
             schedule.horizon = schedule.horizon.max(heal.at + within + Duration::from_secs(1));
         }
+        schedule.act = self.writes_take.unwrap_or(schedule.act);
         schedule
     }
 
@@ -243,7 +291,10 @@ impl Sim {
         let workload = Arc::new(self.workload.clone());
         let budget = Budget { seeds: self.seeds.clone(), time: self.budget, jobs: self.jobs };
         let make = |seed| self.schedule(seed);
-        let summary = budget.play(&workload, &make, &|_| {}).map_err(SimError::from)?;
+        let progress = Progress::new(&self.name, self.seeds.end - self.seeds.start, self.budget);
+        let summary = budget.play(&workload, &make, &|seeds| progress.add(seeds));
+        progress.end();
+        let summary = summary.map_err(SimError::from)?;
         if let Some((seed, violation)) = summary.failure {
             let mut report = Report::new(&self.name, seed, &make(seed), &workload, violation);
             // The report says everything without its files, too.

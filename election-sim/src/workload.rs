@@ -1,7 +1,7 @@
 //! What a user adds to a schedule: an app, and the conditions that must hold of it.
 
 use crate::{
-    app::{App, Resource},
+    app::{App, Resource, Write},
     fault::Contract,
 };
 use election_core::Epoch;
@@ -9,6 +9,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 pub(crate) type Make = Arc<dyn Fn(usize) -> Box<dyn App> + Send + Sync>;
 pub(crate) type Holds = Arc<dyn Fn(&View<'_>) -> bool + Send + Sync>;
+/// A condition of each write, with what it remembers of earlier ones.
+pub(crate) type EachWrite = Box<dyn FnMut(&Write) -> bool>;
 
 /// The user's part of a run, shared by all runs of a test.
 #[derive(Clone, Default)]
@@ -16,6 +18,8 @@ pub struct Workload {
     pub(crate) app: Option<Make>,
     pub(crate) always: Vec<(String, Holds)>,
     pub(crate) sometimes: Vec<(String, Holds)>,
+    /// Each makes the condition of one run.
+    pub(crate) each_write: Vec<(String, Arc<dyn Fn() -> EachWrite + Send + Sync>)>,
     pub(crate) unfenced: bool,
 }
 
@@ -23,11 +27,13 @@ impl fmt::Debug for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |all: &[(String, Holds)]| all.iter().map(|(name, _)| name.clone()).collect();
         let (always, sometimes): (Vec<_>, Vec<_>) = (names(&self.always), names(&self.sometimes));
+        let each_write: Vec<_> = self.each_write.iter().map(|(name, _)| name).collect();
         let app = self.app.is_some();
         f.debug_struct("Workload")
             .field("app", &app)
             .field("always", &always)
             .field("sometimes", &sometimes)
+            .field("each_write", &each_write)
             .finish_non_exhaustive()
     }
 }

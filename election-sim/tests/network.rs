@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Every node tells the next one, once a second, how often it has done so. The receiver enters the
-/// number in the ledger without a token, which an unfenced ledger accepts.
+/// number in the ledger, for which it need not lead.
 struct Ring {
     node: usize,
     nodes: usize,
@@ -30,7 +30,7 @@ impl App for Ring {
     }
 
     fn received(&mut self, from: usize, bytes: &[u8], context: &mut Context<'_>) {
-        context.write(election_core::Epoch::NONE, format!("{from}:{}", bytes[0]));
+        context.write_without_leading(None, format!("{from}:{}", bytes[0]));
     }
 }
 

@@ -116,7 +116,7 @@ fn a_users_app_runs_on_top() {
         .always("entries in order", in_order)
         .sometimes("two epochs wrote", |view| {
             let tokens = view.resource().accepted().iter().map(|entry| entry.token);
-            tokens.max() > Some(Epoch::new(1))
+            tokens.max() > Some(Some(Epoch::new(1)))
         })
         .run();
 }

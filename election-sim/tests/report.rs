@@ -90,7 +90,7 @@ fn a_failure_tells_what_the_app_did() {
     let report = failing("a_failure_tells_what_the_app_did");
     let told = report.to_string();
     // Which condition, in the user's words; the app's own words; what came of its writes.
-    says(&told, &["nobody pays twice violated at ", "this condition of `always` does not hold"]);
+    says(&told, &["\"nobody pays twice\" does not hold at ", ": a condition of `always`"]);
     says(&told, &[" takes over after customer ", " write \"customer ", " under #", ": accepted\n"]);
     says(&told, &["    app: x write refused   + write accepted   n note   ~ frame\n"]);
     // The write that broke the condition is the last thing before the violation.
@@ -201,14 +201,19 @@ fn the_printed_line_replays_the_shrunk_schedule() {
     let (setting, _) = line.split_once(" cargo test").unwrap();
     let again = run(&format!("{setting} '{}' --exact double_charge --nocapture", test.display()));
     let shrunk = |text: &str| {
-        let (_, violation) = text.split_once("violated at ").unwrap();
+        let (_, violation) = text.split_once("does not hold at ").unwrap();
         violation.lines().next().unwrap().to_owned()
     };
     let (_, small) = first.split_once("\nshrunk to ").unwrap();
     assert_eq!(shrunk(&again), shrunk(small), "{again}");
     says(
         &again,
-        &["double-charge-0x", ".scn: nobody pays twice violated", "takes over", "file:///"],
+        &[
+            "double-charge-0x",
+            ".scn: \"nobody pays twice\" does not hold",
+            "takes over",
+            "file:///",
+        ],
     );
     assert!(!again.contains("ELECTION_SIM_SEED"), "{again}");
     // A file that passes says so, and has a picture too.
@@ -248,7 +253,7 @@ fn a_file_is_replayed_in_one_line() {
 }
 
 #[test]
-#[should_panic(expected = "nobody pays twice violated at ")]
+#[should_panic(expected = "\"nobody pays twice\" does not hold at ")]
 fn replay_panics_with_the_report() {
     let report = failing("replay_panics_with_the_report");
     let sim = billing("again", true).always("nobody pays twice", nobody_pays_twice);
@@ -303,7 +308,14 @@ fn a_panic_of_the_app_gets_a_seed_and_is_shrunk() {
     let Err(Failure::Violated(report)) = sim.check() else { panic!("passed") };
     assert_eq!(report.violation.check, "panic");
     let told = report.to_string();
-    says(&told, &["panic violated at ", ": never expected to lose anything", "hears of a change"]);
+    says(
+        &told,
+        &[
+            "the app or a condition panicked at ",
+            ": never expected to lose anything",
+            "hears of a change",
+        ],
+    );
     assert!(report.scn.schedule.faults.len() <= 2, "{}", report.scn.schedule);
     let sim = Sim::new("fragile").app(|_| Fragile);
     let Err(Failure::Violated(again)) = sim.check_replay(report.path.unwrap()) else {

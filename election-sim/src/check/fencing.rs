@@ -19,7 +19,8 @@ impl<S: Environment> Checker<S> for Fencing {
     const HOLDS: Contract = Contract::Beyond;
 
     fn served(&mut self, _: &WorldState<'_, S>, write: &Write) -> Verdict {
-        let now = (write.token.get(), write.node, write.life);
+        let Some(token) = write.token else { return Ok(()) };
+        let now = (token.get(), write.node, write.life);
         if let Some(before) = self.served.replace(now) {
             if now.0 < before.0 {
                 return Err(format!("the resource served token {} after {}", now.0, before.0));

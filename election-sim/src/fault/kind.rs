@@ -128,6 +128,13 @@ macro_rules! kinds {
             /// Every fault, in the table's order.
             pub(crate) const ALL: &[Self] = &[$(Self::$variant),*];
 
+            /// What it does, in sentences.
+            pub(crate) const fn explained(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!($($doc),+),)*
+                }
+            }
+
             pub(crate) const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*

@@ -14,8 +14,9 @@ use crate::{
     queue::{Event, Next, Queue},
     schedule::{Schedule, ScheduleError},
     span::{between, nanos},
+    text::node_name,
     trace::Trace,
-    workload::{View, Workload},
+    workload::{EachWrite, Seen as _, View, Workload},
 };
 use election_core::{Epoch, Input};
 use std::{fmt, sync::Arc, time::Duration};
@@ -51,6 +52,8 @@ pub(crate) struct Simulator<S: Environment> {
     free_writes: Vec<usize>,
     /// For each `sometimes` condition of the workload, whether it has come true.
     pub(crate) reached: Vec<bool>,
+    /// The conditions of each write.
+    each_write: Vec<EachWrite>,
 }
 
 impl<S: Environment> fmt::Debug for Simulator<S> {
@@ -90,6 +93,7 @@ impl<S: Environment> Simulator<S> {
             free_writes: Vec::new(),
             net: Net::new(schedule.nodes.len(), workload.app.is_some()),
             reached: vec![false; workload.sometimes.len()],
+            each_write: workload.each_write.iter().map(|(_, make)| make()).collect(),
             workload,
             environment,
             schedule,
@@ -200,12 +204,13 @@ impl<S: Environment> Simulator<S> {
         }
         self.reached = reached;
         if let Some((name, _)) = broken {
-            self.verdict(Err(Violation {
-                check: name.clone(),
-                at: Duration::from_nanos(self.now),
-                what: "this condition of `always` does not hold".into(),
-            }));
+            self.fails(name, "a condition of `always`".into());
         }
+    }
+
+    fn fails(&mut self, check: &str, what: String) {
+        let at = Duration::from_nanos(self.now);
+        self.verdict(Err(Violation { check: check.into(), at, what }));
     }
 
     /// If the user brings no app, the leader writes now and then, so that the resource has
@@ -213,16 +218,24 @@ impl<S: Environment> Simulator<S> {
     pub(crate) fn write_as_leader(&mut self, node: usize) {
         let work = self.nodes[node].work.filter(|work| !work.told);
         if let (Some(work), None) = (work, &self.apps[node]) {
-            self.send_write(node, work.epoch, String::new());
+            self.send_write(node, Some(work.epoch), true, String::new());
         }
     }
 
     /// A write leaves for the resource.
-    pub(crate) fn send_write(&mut self, node: usize, token: Epoch, what: String) {
+    pub(crate) fn send_write(
+        &mut self,
+        node: usize,
+        token: Option<Epoch>,
+        led: bool,
+        what: String,
+    ) {
         let there = &mut self.nodes[node];
         there.sent += 1;
         let (life, sent) = (there.life, there.sent);
-        let write = Write { node, life, token, sent: Duration::from_nanos(self.now), what };
+        let now = Duration::from_nanos(self.now);
+        let write =
+            Write { node, life, token, sent: now, arrived: now, led, led_on_arrival: led, what };
         self.trace.write_sent(self.now, &write);
         let slot = self.free_writes.pop().unwrap_or_else(|| {
             self.writes.push(None);
@@ -234,8 +247,14 @@ impl<S: Environment> Simulator<S> {
     }
 
     fn arrive_write(&mut self, slot: usize) {
-        let Some(write) = self.writes[slot].take() else { return };
+        let Some(mut write) = self.writes[slot].take() else { return };
         self.free_writes.push(slot);
+        if !write.what.is_empty() {
+            write.arrived = Duration::from_nanos(self.now);
+            let lives = self.nodes[write.node].life == write.life;
+            write.led_on_arrival =
+                lives && write.token.is_some() && self.leads(write.node) == write.token;
+        }
         let highest = self.resource.highest();
         let served = self.resource.take(write.clone());
         self.trace.write_arrived(self.now, &write, highest, served);
@@ -243,6 +262,19 @@ impl<S: Environment> Simulator<S> {
             let world = world_state!(self);
             let verdict = self.checkers.served(&world, &write);
             self.verdict(verdict);
+        }
+        if served && !write.what.is_empty() {
+            self.judge_served(&write);
+        }
+    }
+
+    fn judge_served(&mut self, write: &Write) {
+        let workload = Arc::clone(&self.workload);
+        for ((name, _), holds) in workload.each_write.iter().zip(&mut self.each_write) {
+            if !holds(write) {
+                let what = format!("write {:?} of {}", write.what, node_name(write.node));
+                return self.fails(name, what);
+            }
         }
     }
 }

@@ -75,7 +75,10 @@ impl<S: Environment> Simulator<S> {
         let there = &self.nodes[node];
         if let Some(work) = there.work.filter(|work| work.told && !there.stuck) {
             let (life, epoch) = (there.life, work.epoch.get());
-            self.queue.push(self.now, Event::Stop { node, life, epoch });
+            // The work of an app goes on until the app says so, or the hard stop.
+            let forced = there.clock.when(work.stop_by).max(self.now);
+            let at = if self.apps[node].is_some() { forced } else { self.now };
+            self.queue.push(at, Event::Stop { node, life, epoch });
         }
     }
 

@@ -1,9 +1,9 @@
 //! One node as the simulator sees it: the real state machine, its clock, and its leader work.
 
 use super::{Environment, EventOf, net::Frame};
-use crate::clock::Clock;
-use election_core::{Epoch, Input, Timestamp};
-use std::collections::VecDeque;
+use crate::{app::Asked, clock::Clock};
+use election_core::{Epoch, Input, Loss, Timestamp};
+use std::{cell::Cell, collections::VecDeque, time::Duration};
 
 /// One process and its machine. When the process is dead, the machine's clock goes on.
 #[derive(Debug)]
@@ -36,6 +36,10 @@ pub(crate) struct Node<S: Environment> {
     pub(crate) turn: u64,
     /// The app's timer has fired while the process was paused.
     pub(crate) app_due: bool,
+    /// When this life's app last asked whether it leads.
+    pub(crate) asked: Cell<Option<Asked>>,
+    /// The epoch that this life lost last, when, and why.
+    pub(crate) lost: Option<(Epoch, Duration, Loss)>,
 }
 
 /// The leader work of one epoch: what must never run twice at once.
@@ -68,6 +72,8 @@ impl<S: Environment> Node<S> {
             drawn: 0,
             turn: 0,
             app_due: false,
+            asked: Cell::new(None),
+            lost: None,
         }
     }
 

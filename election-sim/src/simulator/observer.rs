@@ -2,7 +2,7 @@
 //! see.
 
 use super::{Environment, Node, hooks::hooks};
-use crate::schedule::Schedule;
+use crate::{panics, schedule::Schedule};
 use std::{collections::BTreeSet, fmt, time::Duration};
 
 /// The world as it truly is.
@@ -51,7 +51,11 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} violated at {:?}: {}", self.check, self.at, self.what)
+        let Self { check, at, what } = self;
+        match check == panics::CHECK {
+            true => write!(f, "the app or a condition panicked at {at:?}: {what}"),
+            false => write!(f, "{check:?} does not hold at {at:?}: {what}"),
+        }
     }
 }
 

@@ -1,14 +1,21 @@
 //! Processes: how they begin and end, how they take inputs, and what follows from each step.
 
-use super::{CheckerSet, Environment, EventOf, Simulator, Told, Work, WorldState, world_state};
+use super::{
+    CheckerSet, Environment, EventOf, Simulator, Told, Violation, Work, WorldState, world_state,
+};
 use crate::{
-    app::{App, Context, Orders},
+    app::{App, Context, Needs, Order, Orders},
     draw::Stream,
     fault::FaultKind,
     queue::Event,
-    trace::Fate,
+    text::node_name,
+    trace::{Fate, short},
 };
 use election_core::{Change, Epoch, Input, Protocol, Timestamp};
+use std::time::Duration;
+
+/// The invariant of every app.
+const ACTS_ONLY_WHILE_LEADING: &str = "acts only while leading";
 
 impl<S: Environment> Simulator<S> {
     /// Starts a process on this node, as a new incarnation.
@@ -24,6 +31,7 @@ impl<S: Environment> Simulator<S> {
         there.machine = Some(machine);
         there.inbox.clear();
         there.app_due = false;
+        (there.asked, there.lost) = Default::default();
         there.frames.clear();
         there.latest = Timestamp::ZERO;
         self.apps[node] = self.workload.app.as_ref().map(|make| make(node));
@@ -87,6 +95,7 @@ impl<S: Environment> Simulator<S> {
         (copy.latest, copy.wake_at, copy.work) = (latest, wake_at, work);
         copy.clock.set(self.now, reading);
         copy.app_due = false;
+        (copy.asked, copy.lost) = Default::default();
         let life = copy.life;
         S::cloned(self, from, onto);
         self.trace.met(self.now, onto, Fate::Cloned);
@@ -234,15 +243,20 @@ impl<S: Environment> Simulator<S> {
                 there.work =
                     Some(Work { epoch: tenure.term.epoch, stop_by: tenure.stop_by, told: false });
             }
-            Change::Lost { term, stop_by, .. } => {
+            Change::Lost { term, stop_by, reason, .. } => {
+                there.lost = Some((term.epoch, Duration::from_nanos(self.now), *reason));
                 if let Some(work) = there.work.as_mut() {
                     work.stop_by = *stop_by;
                     work.told = true;
                 }
                 let forced = there.clock.when(*stop_by).max(self.now);
                 let epoch = term.epoch.get();
-                let takes = self.draw.between(Stream::Work, node as u64, epoch, self.stop);
-                let at = forced.min(self.now.saturating_add(takes));
+                // An app says itself when its work has ended; the hard stop ends it if it does not.
+                let takes = || self.draw.between(Stream::Work, node as u64, epoch, self.stop);
+                let at = match self.apps[node] {
+                    Some(_) => forced,
+                    None => forced.min(self.now.saturating_add(takes())),
+                };
                 self.queue.push(at, Event::Stop { node, life: there.life, epoch });
             }
             Change::Followed { .. } | Change::Vacant | Change::Alert(_) => {}
@@ -283,11 +297,23 @@ impl<S: Environment> Simulator<S> {
         let lead = tenure.map(|tenure| tenure.term.epoch);
         let mut orders = Orders::default();
         let (draw, drawn, resource) = (self.draw, &mut there.drawn, &self.resource);
+        let (asked, elapsed) = (&there.asked, Duration::from_nanos(self.now));
         let read = self.trace.is_written_down();
         let orders_of = &mut orders;
         act(
             &mut *app,
-            &mut Context { node, now, lead, resource, draw, drawn, orders: orders_of, read },
+            &mut Context {
+                node,
+                now,
+                lead,
+                asked,
+                elapsed,
+                resource,
+                draw,
+                drawn,
+                orders: orders_of,
+                read,
+            },
         );
         self.apps[node] = Some(app);
         for words in std::mem::take(&mut orders.notes) {
@@ -299,8 +325,11 @@ impl<S: Environment> Simulator<S> {
             let at = there.clock.when(now + span).max(self.now);
             self.queue.push(at, Event::App { node, life: there.life, turn: there.turn });
         }
-        for (token, what) in orders.writes {
-            self.send_write(node, token, what);
+        for order in orders.writes {
+            self.judge_write(node, lead, &order);
+            let token = order.needs.token();
+            let led = token.is_some() && lead == token;
+            self.send_write(node, token, led, order.what);
         }
         for (to, bytes) in orders.frames {
             self.send_frame(node, to, bytes);
@@ -314,6 +343,44 @@ impl<S: Environment> Simulator<S> {
         for event in [stopped, resign, health].into_iter().flatten() {
             self.queue.push(self.now, event);
         }
+    }
+
+    /// Whether the process, which leads under `lead`, may send this write now.
+    fn judge_write(&mut self, node: usize, lead: Option<Epoch>, order: &Order) {
+        let there = &self.nodes[node];
+        let now = there.clock.read(self.now);
+        let may = match order.needs {
+            Needs::Nothing(_) => true,
+            Needs::Leading(epoch) => lead == Some(epoch),
+            Needs::Stopping(epoch) => {
+                let stops = |work: &Work| work.epoch == epoch && now < work.stop_by;
+                lead == Some(epoch) || there.work.as_ref().is_some_and(stops)
+            }
+        };
+        let Some(epoch) = order.needs.token().filter(|_| !may) else { return };
+        let (what, epoch_words) = (&order.what, short(epoch));
+        let since = match there.lost {
+            Some((lost, at, why)) if lost == epoch => {
+                format!("it lost {epoch_words} at {:.3}s ({why})", at.as_secs_f64())
+            }
+            _ => format!("this process never led under {epoch_words}"),
+        };
+        let asked = match there.asked.get() {
+            None => "and never asked whether it leads".to_owned(),
+            Some(asked) => {
+                let answer = asked.lead.map_or_else(|| "no".to_owned(), short);
+                let at = asked.at.as_secs_f64();
+                format!("and last asked whether it leads at {at:.3}s (the answer: {answer})")
+            }
+        };
+        self.verdict(Err(Violation {
+            check: ACTS_ONLY_WHILE_LEADING.into(),
+            at: Duration::from_nanos(self.now),
+            what: format!(
+                "{} writes {what:?} under {epoch_words}: {since}, {asked}",
+                node_name(node)
+            ),
+        }));
     }
 
     /// Leader work has ended. If it is stuck, this is reported later.

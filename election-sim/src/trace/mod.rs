@@ -15,7 +15,8 @@ use election_core::{
     quorum::{Ballot, Message},
 };
 use std::time::Duration;
-use words::{bytes, frame, question, reply, short, words_of};
+pub(crate) use words::short;
+use words::{bytes, frame, question, reply, under, words_of};
 
 /// Something that happens to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,25 +171,29 @@ impl Trace {
     pub(crate) fn write_sent(&mut self, now: u64, write: &Write) {
         if !write.what.is_empty() {
             self.write(now, Some(write.node), LineKind::Write, || {
-                format!("sends write {:?} under {}", write.what, short(write.token))
+                format!("sends write {:?}{}", write.what, under(write.token))
             });
         }
     }
 
     /// A write arrived at the resource, which had served no token above `highest` before.
     pub(crate) fn write_arrived(&mut self, now: u64, write: &Write, highest: Epoch, served: bool) {
-        self.mix(now, 33 + u64::from(served), write.token.get() ^ mix(write.node as u64));
+        self.mix(
+            now,
+            33 + u64::from(served),
+            write.token.map_or(0, Epoch::get) ^ mix(write.node as u64),
+        );
         if write.what.is_empty() {
             return;
         }
         let kind = if served { LineKind::Accepted } else { LineKind::Refused };
         self.write(now, Some(write.node), kind, || {
-            let verdict = match (served, write.token < highest) {
+            let verdict = match (served, write.token.is_some_and(|token| token < highest)) {
                 (false, _) => format!("refused after {}", short(highest)),
                 (true, false) => "accepted".to_owned(),
                 (true, true) => format!("accepted without a fence, after {}", short(highest)),
             };
-            format!("write {:?} under {}: {verdict}", write.what, short(write.token))
+            format!("write {:?}{}: {verdict}", write.what, under(write.token))
         });
         let sent = u64::try_from(write.sent.as_nanos()).unwrap_or(now);
         self.came(&[(Some(write.node), sent)]);

@@ -9,7 +9,7 @@ use election_core::{
 use std::fmt::Write as _;
 
 /// An epoch as transcripts show it: a lease's epoch in milliseconds since the world began.
-pub(super) fn short(epoch: Epoch) -> String {
+pub(crate) fn short(epoch: Epoch) -> String {
     let begin = u64::try_from(BEGIN_MS).unwrap_or(0);
     if epoch.get() < begin / 2 {
         return format!("#{epoch}"); // a quorum counts from one
@@ -18,6 +18,11 @@ pub(super) fn short(epoch: Epoch) -> String {
         Some(since) => format!("#{since}"),
         None => format!("#-{}", begin - epoch.get()),
     }
+}
+
+/// The token of a write, if it has one.
+pub(super) fn under(token: Option<Epoch>) -> String {
+    token.map_or_else(String::new, |token| format!(" under {}", short(token)))
 }
 
 pub(super) fn words_of(change: &Change) -> String {
