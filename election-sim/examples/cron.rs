@@ -84,12 +84,6 @@ impl App for Cron {
     }
 }
 
-fn no_job_twice(view: &View<'_>) -> bool {
-    let jobs = view.resource().accepted().iter().filter(|entry| entry.what != OPENED);
-    let mut seen = BTreeSet::new();
-    jobs.into_iter().all(|entry| seen.insert(&entry.what))
-}
-
 /// Two jobs under two terms: a replica took over and went on where the other had stopped.
 fn went_on(view: &View<'_>) -> bool {
     let jobs = view.resource().accepted().iter().filter(|entry| entry.what != OPENED);
@@ -102,7 +96,9 @@ fn simulate(hasty: bool, seeds: u64) -> Result<Summary, Failure> {
         .nodes(3)
         .timing(Timing::of(15 * SECOND))
         .app(move |_| Cron::new(hasty))
-        .always("no job twice", no_job_twice)
+        .each_write("no job twice", BTreeSet::new, |seen, entry| {
+            entry.what == OPENED || seen.insert(entry.what.clone())
+        })
         .sometimes("a successor goes on", went_on)
         .recovers_within(60 * SECOND)
         .seeds(0..seeds)
