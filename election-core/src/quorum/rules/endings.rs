@@ -125,7 +125,7 @@ impl Quorum {
         self.end_leadership();
         self.timers.set(Timer::Heartbeat, self.now);
         if self.boot.others() != 0 {
-            self.outbox.farewell = true;
+            self.outbox.bid_farewell();
         }
     }
 }

@@ -68,7 +68,7 @@ impl Quorum {
     pub(crate) fn withdraw(&mut self) -> Option<Change> {
         self.withdrawn = true;
         if self.candidacy.is_some() {
-            self.outbox.farewell = true;
+            self.outbox.bid_farewell();
         }
         self.end_candidacy();
         self.end_belief(Loss::Withdrawn, None, None)

@@ -21,6 +21,11 @@ impl Outbox {
         self.answer |= peers;
     }
 
+    /// The others must hear of what ends now before this node may leave.
+    pub(crate) fn bid_farewell(&mut self) {
+        self.farewell = true;
+    }
+
     pub(crate) fn owes_answers(&self) -> bool {
         self.answer != 0
     }

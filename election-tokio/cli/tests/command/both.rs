@@ -102,7 +102,7 @@ fn an_isolated_job_ends_like_any_other() {
     assert_eq!(told.exit(), Some(7), "{}", told.messages());
     let deaf =
         begin(&world, &["--isolate"], &["sh", "-c", "trap '' TERM; echo > deaf; sleep 600; :"]);
-    eventually("a job", || world.path().join("notifications_lost").exists().then_some(()));
+    eventually("a job", || world.path().join("deaf").exists().then_some(()));
     let resigned = world.output(&mut world.election("resign", &[]));
     assert!(resigned.status.success(), "{resigned:?}");
     deaf.says("event=job_killed");

@@ -2,7 +2,7 @@
 
 use super::{
     members::{DOWN_AFTER, IDS, Members, NAME, leads, refused, said},
-    process::{alive, eventually},
+    process::{alive, eventually, gone},
 };
 use rustix::process::Signal;
 use std::{fs, process::Command, time::Instant};
@@ -108,7 +108,8 @@ fn who_waits_for_a_time_says_why_it_was_not_elected() {
     let alone = members.ask("run", "n1", &["--wait", "500ms", "true"]);
     let words = [
         "not elected in time: nobody is known to lead",
-        "this member does not ask for votes, because too few members are heard (n2, n3 are not)",
+        "this member does not ask for votes, because",
+        "too few members are heard (n2, n3 are not)",
         "start them, or look at the network",
     ];
     refused(&alone, 124, &words);
@@ -349,7 +350,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
     }
     fs::write(members.file(), GOOD).expect("a file of our own");
     for (name, words) in [
-        ("\"n1\"", "n1 is listed without quotes or spaces"),
+        ("\"n1\"", "has quotes or spaces around it, and n1 is listed without"),
         ("", "the name of the member is empty: name one of n1 (--node, ELECTION_NODE)"),
     ] {
         refused(&members.ask("status", name, &[]), 125, &[words]);
@@ -434,4 +435,15 @@ fn the_place_comes_from_option_then_environment_then_file() {
     let mut command = members.command("run", "n2", &["--wait", "500ms", "true"]);
     command.env("ELECTION_STORE", &url).env("ELECTION_TTL", "9s").env("ELECTION_NAME", "x");
     refused(&members.world.output(&mut command), 124, &[&format!("election={} node=n2", *NAME)]);
+}
+
+#[test]
+fn a_primary_that_loses_its_majority_stops_its_job() {
+    let members = Members::new();
+    let (mut all, job, first) = members.led();
+    (0..3).filter(|place| *place != first).for_each(|place| all[place].kill());
+    gone("the job of a primary without a majority", job.pid);
+    all[first].says("event=lost");
+    let why = "1 of the 2 votes that it needs are in sight";
+    members.until("the reason", IDS[first], |status| status["hindrance"] == why);
 }

@@ -2,7 +2,7 @@
 
 use super::{
     members::{DOWN_AFTER, IDS, Members, NAME, leads, refused},
-    process::{alive, freeze, gone, thaw},
+    process::{alive, freeze, thaw},
 };
 use serde_json::Value;
 use std::{
@@ -236,15 +236,15 @@ fn that_no_member_answers_is_said_with_what_was_tried() {
 
 /// It hears no majority: somebody may lead whom it does not hear.
 #[test]
-fn a_primary_cut_off_ends_its_job_and_tells_no_vacancy() {
+fn a_member_that_is_cut_off_does_not_log_that_nobody_leads() {
     let members = Members::new();
-    let (mut all, job, first) = members.led();
-    (0..3).filter(|place| *place != first).for_each(|place| all[place].kill());
-    gone("the job of a primary without a majority", job.pid);
-    all[first].says("event=lost");
-    all[first].says("it is not known who leads: ");
-    let said = all[first].messages();
-    let (_, later) = said.split_once("event=elected").expect("a leader");
+    let (mut all, _job, first) = members.led();
+    let follower = (first + 1) % 3;
+    (0..3).filter(|place| *place != follower).for_each(|place| all[place].kill());
+    all[follower].says("event=leader_unknown");
+    all[follower].says("it is not known who leads: ");
+    let said = all[follower].messages();
+    let (_, later) = said.split_once("event=following").expect("a leader");
     assert!(!later.contains("nobody leads"), "{said}");
 }
 
