@@ -275,6 +275,12 @@ impl Quorum {
         !self.leadership.is_none() || self.support.is_some()
     }
 
+    /// Whether this node looks for a primary, or wants to be one.
+    #[inline]
+    pub(crate) fn is_seeking(&self) -> bool {
+        self.leadership.is_none() && self.support.is_none()
+    }
+
     /// Whether this node still holds its ended leadership, but must neither keep the others out any
     /// longer nor let them in yet.
     pub(crate) fn is_silent(&self) -> bool {

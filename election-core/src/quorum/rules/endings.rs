@@ -7,7 +7,6 @@ use crate::{
         machine::Quorum,
         members::Peer,
         state::{
-            alerts::Published,
             leadership::{Candidacy, Drain, Leadership},
             timers::Timer,
         },
@@ -93,7 +92,7 @@ impl Quorum {
         }
         self.take_candidacy();
         self.data.may_fork();
-        self.published = Published::Vacant;
+        self.published.lost();
         self.alerts.best_effort(false);
         self.be_patient();
         self.timers.set(Timer::Heartbeat, self.now);

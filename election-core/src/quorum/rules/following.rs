@@ -7,7 +7,6 @@ use crate::{
         members::Peer,
         message::Stamp,
         state::{
-            alerts::Published,
             leadership::Leadership,
             succession::Nomination,
             support::{Following, Support},
@@ -83,7 +82,7 @@ impl Quorum {
             Leadership::Leading(_) => {
                 let successor = self.term(token, by);
                 let lost = self.end_belief(Loss::Replaced, None, successor);
-                self.published = Published::Followed(by, token, false);
+                self.published.replaced(by, token);
                 lost
             }
             // Its work was promised the time until trust ends, and nothing takes that back. So the
@@ -112,7 +111,7 @@ impl Quorum {
                 }
                 if label.is_some() && label != known.label.as_ref() {
                     known.label = label.cloned();
-                    self.published = Published::Nothing;
+                    self.published.relabelled();
                 }
                 return !known.disputed;
             }
@@ -153,7 +152,7 @@ impl Quorum {
             return; // a save is outstanding: the primary will repeat its frame
         }
         let (stamp, received) = (stamp.copied(), self.now);
-        self.voter.pledge = Some(Pledge { node, stamp, received, vote: false });
+        self.voter.pledge(Pledge { node, stamp, received, vote: false });
     }
 
     /// Supports `node` for `down_after` from `received`, when its frame came in.

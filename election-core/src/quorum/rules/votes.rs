@@ -32,7 +32,7 @@ impl Quorum {
         stamp: Option<Stamp>,
     ) {
         if let Some(view) = self.peers.get_mut(from) {
-            view.position = position;
+            view.states(position);
         }
         self.boot.hear(position);
         match self.judge(from, epoch, position, stamp.as_ref()) {
@@ -45,7 +45,7 @@ impl Quorum {
             }
             Verdict::Repeat => {
                 self.extend_support(from, epoch, stamp.as_ref(), self.now);
-                self.outbox.accept = Some(from);
+                self.outbox.accept(from);
             }
             Verdict::Vote => self.vote(from, epoch, stamp),
         }
@@ -60,7 +60,7 @@ impl Quorum {
             self.forget_primary();
         }
         let received = self.now;
-        self.voter.pledge = Some(Pledge { node: candidate, stamp, received, vote: true });
+        self.voter.pledge(Pledge { node: candidate, stamp, received, vote: true });
     }
 
     pub(crate) fn judge(
@@ -127,7 +127,7 @@ impl Quorum {
             self.timers.set(Timer::Heartbeat, self.now);
         }
         self.boot.promised();
-        if let Some(pledge) = self.voter.pledge.take() {
+        if let Some(pledge) = self.voter.take_pledge() {
             self.honour(pledge, epoch);
         }
         let opens = self.candidacy.as_ref().is_some_and(|own| own.epoch == epoch && !own.open);
@@ -146,7 +146,7 @@ impl Quorum {
             if !self.may_support(node, view.position, pledge.stamp.as_ref()) {
                 return;
             }
-            self.outbox.accept = Some(node);
+            self.outbox.accept(node);
         } else {
             let leads = |following: &Following| {
                 following.primary == node && following.epoch == epoch && !following.disputed

@@ -25,6 +25,27 @@ pub(crate) enum Published {
     Followed(Peer, Epoch, bool),
 }
 
+impl Published {
+    /// Nobody leads: this node has lost its leadership.
+    pub(crate) fn lost(&mut self) {
+        *self = Self::Vacant;
+    }
+
+    /// This member leads in place of this node.
+    pub(crate) fn replaced(&mut self, by: Peer, token: Epoch) {
+        *self = Self::Followed(by, token, false);
+    }
+
+    /// The primary's label is another one.
+    pub(crate) fn relabelled(&mut self) {
+        *self = Self::Nothing;
+    }
+
+    pub(crate) fn tell(&mut self, owed: Self) {
+        *self = owed;
+    }
+}
+
 /// A pause of automatic failover: who took the order, and what is left of it if it ends by itself.
 #[derive(Clone, Copy, Debug, Eq)]
 struct Pause {
@@ -76,29 +97,24 @@ impl Level {
     }
 }
 
-/// What holds and has not been reported. It then counts as reported.
-fn untold<T: Copy>(held: &mut Option<(T, bool)>) -> Option<T> {
-    let (what, told) = held.as_mut()?;
-    (!core::mem::replace(told, true)).then_some(*what)
-}
-
-/// All alerts. A flag beside what holds says whether it has been reported.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+/// All alerts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Alerts {
     duplicate: Level,
     differs: Level,
     jump: Level,
     /// The epoch of the last jump.
     jumped_to: Epoch,
-    /// Two members that claim one epoch.
-    two_primaries: Option<((Epoch, [Peer; 2]), bool)>,
+    /// Two members that claim one epoch, and whether it has been reported.
+    two_primaries: Option<(Epoch, [Peer; 2], bool)>,
     best_effort: bool,
     best_effort_told: bool,
     save_failed: Option<(Epoch, bool)>,
     catch_up: Option<(Peer, bool)>,
-    /// How many of which peers were missing.
-    ballot_missing: Option<((usize, Mask), bool)>,
-    position_unknown: Option<((), bool)>,
+    /// How many of which peers were missing, and whether it has been reported.
+    ballot_missing: Option<(usize, Mask, bool)>,
+    /// The position is unknown, and whether this has been reported.
+    position_unknown: Option<bool>,
     /// The member that cannot take the leadership over now, and whether it is heard.
     hand_over: Option<(Peer, bool)>,
     /// The pause that holds, and the one that was reported last.
@@ -112,7 +128,24 @@ pub(crate) struct Alerts {
 
 impl Alerts {
     pub(crate) fn new(ineligible: Option<Alert>) -> Self {
-        Self { ineligible, ..Self::default() }
+        Self {
+            duplicate: Level::default(),
+            differs: Level::default(),
+            jump: Level::default(),
+            jumped_to: Epoch::NONE,
+            two_primaries: None,
+            best_effort: false,
+            best_effort_told: false,
+            save_failed: None,
+            catch_up: None,
+            ballot_missing: None,
+            position_unknown: None,
+            hand_over: None,
+            paused: None,
+            paused_told: None,
+            maintenance: None,
+            ineligible,
+        }
     }
 
     /// Two lives of a peer are heard at once.
@@ -138,8 +171,8 @@ impl Alerts {
     }
 
     pub(crate) fn two_primaries(&mut self, epoch: Epoch, one: Peer, other: Peer) {
-        if self.two_primaries.is_none_or(|((known, _), _)| known != epoch) {
-            self.two_primaries = Some(((epoch, [one, other]), false));
+        if self.two_primaries.is_none_or(|(known, ..)| known != epoch) {
+            self.two_primaries = Some((epoch, [one, other], false));
         }
     }
 
@@ -167,7 +200,7 @@ impl Alerts {
     #[inline]
     pub(crate) fn position_unknown(&mut self, lasts: bool) {
         if self.position_unknown.is_some() != lasts {
-            self.position_unknown = lasts.then_some(((), false));
+            self.position_unknown = lasts.then_some(false);
         }
     }
 
@@ -188,7 +221,7 @@ impl Alerts {
     /// Reported once, not again for every peer that is heard.
     pub(crate) fn ballot_missing(&mut self, lacks: Option<(usize, Mask)>) {
         if self.ballot_missing.is_some() != lacks.is_some() {
-            self.ballot_missing = lacks.map(|lacks| (lacks, false));
+            self.ballot_missing = lacks.map(|(needed, missing)| (needed, missing, false));
         }
     }
 
@@ -214,11 +247,16 @@ impl Alerts {
         if let Some(peer) = self.duplicate.tell() {
             return Some(Alert::DuplicateId { node: name(peer)? });
         }
-        if let Some((epoch, [one, other])) = untold(&mut self.two_primaries) {
-            return Some(Alert::TwoPrimaries { epoch, nodes: [name(one)?, name(other)?] });
+        if let Some((epoch, nodes, told)) = &mut self.two_primaries {
+            if !core::mem::replace(told, true) {
+                let (epoch, [one, other]) = (*epoch, *nodes);
+                return Some(Alert::TwoPrimaries { epoch, nodes: [name(one)?, name(other)?] });
+            }
         }
-        if let Some(epoch) = untold(&mut self.save_failed) {
-            return Some(Alert::SaveFailed { epoch });
+        if let Some((epoch, told)) = &mut self.save_failed {
+            if !core::mem::replace(told, true) {
+                return Some(Alert::SaveFailed { epoch: *epoch });
+            }
         }
         if let Some(peer) = self.differs.tell() {
             return Some(Alert::MembersDiffer { node: name(peer)? });
@@ -231,14 +269,19 @@ impl Alerts {
             self.best_effort_told = self.best_effort;
             return Some(Alert::BestEffort { begins: self.best_effort });
         }
-        if let Some((needed, missing)) = untold(&mut self.ballot_missing) {
-            let missing = members_of(missing).filter_map(name).collect();
-            return Some(Alert::BallotMissing { needed, missing });
+        if let Some((needed, missing, told)) = &mut self.ballot_missing {
+            if !core::mem::replace(told, true) {
+                let missing = members_of(*missing).filter_map(name).collect();
+                return Some(Alert::BallotMissing { needed: *needed, missing });
+            }
         }
-        if untold(&mut self.position_unknown).is_some() {
+        if let Some(told @ false) = &mut self.position_unknown {
+            *told = true;
             return Some(Alert::PositionUnknown);
         }
-        let peer = untold(&mut self.catch_up)?;
+        let (peer, told) = self.catch_up.as_mut().filter(|(_, told)| !*told)?;
+        *told = true;
+        let peer = *peer;
         Some(match members.is_witness(peer) {
             true => Alert::DataOutOfReach { witness: name(peer)? },
             false => Alert::CatchUp { from: name(peer)? },

@@ -116,19 +116,31 @@ impl Lead {
 
 impl Leadership {
     pub(crate) fn lead_mut(&mut self) -> Option<&mut Lead> {
-        if let Self::Leading(lead) = self { Some(lead) } else { None }
+        match self {
+            Self::Leading(lead) => Some(lead),
+            Self::None | Self::Draining(_) => None,
+        }
     }
 
     pub(crate) fn drain_mut(&mut self) -> Option<&mut Drain> {
-        if let Self::Draining(drain) = self { Some(drain) } else { None }
+        match self {
+            Self::Draining(drain) => Some(drain),
+            Self::None | Self::Leading(_) => None,
+        }
     }
 
     pub(crate) fn lead(&self) -> Option<&Lead> {
-        if let Self::Leading(lead) = self { Some(lead) } else { None }
+        match self {
+            Self::Leading(lead) => Some(lead),
+            Self::None | Self::Draining(_) => None,
+        }
     }
 
     pub(crate) fn drain(&self) -> Option<&Drain> {
-        if let Self::Draining(drain) = self { Some(drain) } else { None }
+        match self {
+            Self::Draining(drain) => Some(drain),
+            Self::None | Self::Leading(_) => None,
+        }
     }
 
     pub(crate) fn is_none(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::quorum::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Outbox {
     /// The candidate whose offer is to be accepted.
-    pub(crate) accept: Option<Peer>,
+    accept: Option<Peer>,
     /// The members that are due a heartbeat: this node refused their offer, or hears them anew.
     answer: Mask,
     /// The others must hear that this node has stepped down before it may leave.
@@ -17,8 +17,24 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
+    pub(crate) fn accept(&mut self, candidate: Peer) {
+        self.accept = Some(candidate);
+    }
+
+    pub(crate) fn take_accept(&mut self) -> Option<Peer> {
+        self.accept.take()
+    }
+
+    pub(crate) fn owes_accept(&self) -> bool {
+        self.accept.is_some()
+    }
+
     pub(crate) fn answer(&mut self, peers: Mask) {
         self.answer |= peers;
+    }
+
+    pub(crate) fn owes_answers(&self) -> bool {
+        self.answer != 0
     }
 
     /// The others must hear of what ends now before this node may leave.
@@ -26,8 +42,9 @@ impl Outbox {
         self.farewell = true;
     }
 
-    pub(crate) fn owes_answers(&self) -> bool {
-        self.answer != 0
+    /// They hear of it in this step.
+    pub(crate) fn farewell_is_told(&mut self) {
+        self.farewell = false;
     }
 
     /// A heartbeat to all members answers each of them.

@@ -181,6 +181,11 @@ impl View {
         self.incarnation.is_some()
     }
 
+    /// The stamp of the newest heartbeat of this life.
+    pub(crate) fn stamped(&self) -> Timestamp {
+        self.stamped
+    }
+
     /// Whether a heartbeat with this stamp is newer than all before. Heartbeats without stamps
     /// count in the order in which they come.
     pub(crate) fn supersedes(&mut self, stamp: Option<&Stamp>) -> bool {
@@ -204,6 +209,11 @@ impl View {
         self.availability = said.map_or(Availability::Free, |said| said.availability);
         self.hears_me = said.is_none_or(|said| said.hears.bits() & bit(me) != 0);
         self.holds = said.map_or(Held::default(), |said| said.holds);
+    }
+
+    /// Keeps what the peer states of its data.
+    pub(crate) fn states(&mut self, position: Position) {
+        self.position = position;
     }
 
     pub(crate) fn disconnected(&mut self, connection: Connection) {

@@ -134,6 +134,15 @@ impl Voter {
         true
     }
 
+    /// Support, or a vote, that waits for the ballot.
+    pub(crate) fn pledge(&mut self, pledge: Pledge) {
+        self.pledge = Some(pledge);
+    }
+
+    pub(crate) fn take_pledge(&mut self) -> Option<Pledge> {
+        self.pledge.take()
+    }
+
     /// A node says that it neither leads nor asks for votes any more, in a frame that is not older
     /// than the one that asked for the pledge.
     pub(crate) fn take_back(&mut self, from: Peer, stamp: Option<&Stamp>) {

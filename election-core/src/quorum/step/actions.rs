@@ -31,7 +31,7 @@ impl Quorum {
         // A vote that was due may have been overtaken, in the step that made it durable, by a promise
         // that is not durable yet; it would be sent under that promise's epoch.
         let durable = self.voter.is_durable();
-        if let Some(candidate) = self.outbox.accept.take().filter(|_| durable) {
+        if let Some(candidate) = self.outbox.take_accept().filter(|_| durable) {
             let (epoch, stamp) = (self.voter.promised, Some(self.stamps.next(self.now)));
             let to = Audience::One(candidate);
             return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
@@ -61,11 +61,11 @@ impl Quorum {
         if self.owes_action() || self.readiness.is_just_told() {
             return self.now;
         }
-        self.timers.next(self.now, !self.is_silent(), !self.is_bound())
+        self.timers.next(self.now, !self.is_silent(), self.is_seeking())
     }
 
     fn owes_action(&self) -> bool {
-        if self.outbox.accept.is_some() {
+        if self.outbox.owes_accept() {
             return true;
         }
         let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
@@ -112,18 +112,18 @@ impl Quorum {
         }
         if others == 0 {
             self.timers.stop(Timer::Heartbeat); // nobody to tell
-            self.outbox.farewell = false;
+            self.outbox.farewell_is_told();
             return None;
         }
         let shunned = self.shunned();
         if shunned != 0 || self.hides_offset() {
             self.outbox.answer(others & !shunned); // one by one
             if !self.outbox.owes_answers() {
-                self.outbox.farewell = false;
+                self.outbox.farewell_is_told();
             }
             return None;
         }
-        self.outbox.farewell = false;
+        self.outbox.farewell_is_told();
         Some(self.heartbeat(Audience::All))
     }
 

@@ -104,7 +104,7 @@ impl Quorum {
     /// Whether the sender has said since that it neither leads nor asks for votes any more.
     fn is_overtaken(&self, from: Peer, stamp: Option<&Stamp>) -> bool {
         let Some(view) = self.peers.get(from) else { return true };
-        view.role == Role::Replica && stamp.is_some_and(|stamp| stamp.at < view.stamped)
+        view.role == Role::Replica && stamp.is_some_and(|stamp| stamp.at < view.stamped())
     }
 
     fn heartbeat_heard(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {

@@ -12,7 +12,7 @@ impl Quorum {
     /// The change that is still to be published, if this step has published none yet.
     pub(crate) fn owed_change(&mut self) -> Option<Change> {
         if let Some(owed) = self.owed_publication() {
-            self.published = owed;
+            self.published.tell(owed);
             return Some(match self.followed() {
                 Some((term, label)) => Change::Followed { term, label, elected_ms: None },
                 None => Change::Vacant,
