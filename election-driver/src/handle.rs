@@ -30,6 +30,7 @@ use thiserror::Error;
 ///     leader.shutdown().await; // waits for guards, releases, and tells the others
 /// }
 /// ```
+#[must_use = "the process leaves the election when the last handle is dropped"]
 pub struct Handle<R: Runtime>(Arc<Owner<R>>);
 
 /// Exists once per elector. Once it is gone, nobody can ask for leadership any more.

@@ -6,7 +6,7 @@ use crate::{
     outcome::Outcome,
     panics,
     schedule::Schedule,
-    scn::{Scn, transcript},
+    scn::{NEEDS_APP, Scn, transcript},
     seed::Seed,
     shrink::shrink,
     simulator::Violation,
@@ -90,6 +90,9 @@ impl Report {
         };
         let mut scn = Scn::new(small);
         scn.head = vec![format!("Shrunk from seed {} of {name}.", Seed(seed))];
+        if workload.app.is_some() {
+            scn.head.push(NEEDS_APP.to_owned());
+        }
         scn.full = true;
         let mut report = Self::of(name, scn, shrunk);
         (report.seed, report.violation) = (Seed(seed), violation);

@@ -40,6 +40,8 @@ fn clean_seeds_exit_with_zero() {
     expect(&["run", "lease", "--seeds", "0..50"], 0, "50 seeds");
     expect(&["run", "lease", "--seeds", "0x10..0x20", "--json"], 0, "\"result\":\"clean\"");
     expect(&["run", "quorum", "--seeds", "0..50"], 0, "50 seeds");
+    let legacy = ["run", "quorum", "--legacy", "--seeds", "0..200"];
+    expect(&legacy, 0, "beyond the contract, ");
     expect(&["run", "lease", "--beyond", "--seeds", "0..60"], 0, "exclusion did not hold");
     expect(&["replay", "lease", "0x2a"], 0, "= nothing violated");
     expect(&["shrink", "lease", "7"], 0, "nothing to shrink");

@@ -40,6 +40,7 @@ use thiserror::Error;
 ///     Ok(member.resume().await?)
 /// }
 /// ```
+#[must_use = "the node leaves the cluster when the last handle is dropped"]
 pub struct Member<R: Network> {
     handle: Handle<R>,
     state: Arc<NodeState>,
@@ -123,7 +124,6 @@ impl<R: Network> Member<R> {
     }
 
     /// What leader work needs; the same type as with a lease.
-    #[must_use]
     pub fn handle(&self) -> &Handle<R> {
         &self.handle
     }

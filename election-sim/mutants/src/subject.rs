@@ -92,12 +92,7 @@ pub(crate) const DRIVER: Subject = Subject {
     ],
     aside: &["clock/tests.rs"],
     root: "#[allow(unused_imports)]\nuse election_core::{Epoch, Timestamp};\n",
-    tests: &[
-        "--package=election-driver",
-        "--features=tls",
-        "--lib",
-        "--test=promises",
-    ],
+    tests: &["--package=election-driver", "--features=tls", "--lib", "--test=promises"],
     level: 0,
     longest: "15",
 };

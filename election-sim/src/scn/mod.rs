@@ -109,6 +109,9 @@ use crate::{
 };
 use std::{fmt::Write as _, sync::Arc};
 
+/// The line at the head of a schedule that was shrunk with the app of a test.
+pub(crate) const NEEDS_APP: &str = "Whether it fails depends on the app of that test.";
+
 /// A `.scn` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scn {
@@ -127,6 +130,12 @@ impl Scn {
     #[must_use]
     pub fn new(schedule: Schedule) -> Self {
         Self { head: Vec::new(), schedule, full: false, transcript: None }
+    }
+
+    /// Whether it was shrunk from a test with an app, without which only the election is played.
+    #[must_use]
+    pub fn needs_app(&self) -> bool {
+        self.head.iter().any(|line| line == NEEDS_APP)
     }
 
     /// The text of a file with its transcript replaced. Everything above the transcript, comments

@@ -55,6 +55,10 @@ pub(crate) struct Flags {
     /// Include faults from which only fencing protects
     #[arg(long)]
     beyond: bool,
+    /// Let some members of the quorum run kevy-elect, which promises less: such runs count as beyond
+    /// the contract
+    #[arg(long)]
+    legacy: bool,
     /// The number of nodes in every run [default: drawn]
     #[arg(long, value_name = "N")]
     nodes: Option<usize>,
@@ -116,6 +120,7 @@ impl Options {
         let mut options = Self {
             what: Input::Nothing,
             swarm: Swarm {
+                legacy: flags.legacy,
                 nodes: flags.nodes,
                 timing: flags.ttl.map(Timing::of),
                 down_after: flags.down_after,
@@ -163,7 +168,7 @@ fn what(options: &mut Options, value: &str) -> Result<(), InputError> {
         what @ Input::Nothing if matches!(value, "lease" | "quorum") => {
             *what = Input::Seeds(None);
             options.swarm.quorum = value == "quorum";
-            options.swarm.legacy = options.swarm.quorum;
+            options.swarm.legacy &= options.swarm.quorum;
         }
         what @ Input::Nothing => *what = Input::Files(vec![PathBuf::from(value)]),
         Input::Seeds(seed @ None) => {

@@ -61,6 +61,9 @@ fn protocol(schedule: &Schedule) -> &'static str {
 fn flags(options: &Options) -> String {
     let beyond = options.swarm.contract == election_sim::Contract::Beyond;
     let mut flags = if beyond { " --beyond".to_owned() } else { String::new() };
+    if options.swarm.legacy {
+        flags += " --legacy";
+    }
     if let Some(nodes) = options.swarm.nodes {
         flags += &format!(" --nodes {nodes}");
     }
@@ -164,6 +167,12 @@ fn one(options: &Options) -> Result<(Scn, u64), InputError> {
 
 pub(crate) fn replay(options: &Options) -> Result<u8, InputError> {
     let (mut scn, _) = one(options)?;
+    if scn.needs_app() {
+        eprintln!(
+            "election-sim: the app of this schedule is in a test, and only the election is played \
+             here: ELECTION_SIM_SCN=FILE in front of that test's `cargo test` plays both"
+        );
+    }
     scn.full |= options.full;
     let impossible = |why: election_sim::ScheduleError| InputError(why.to_string());
     let (outcome, transcript) = scn.play(&Arc::default()).map_err(impossible)?;

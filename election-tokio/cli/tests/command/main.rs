@@ -46,6 +46,7 @@ mod place;
 mod privileges;
 mod process;
 mod recipes;
+mod refused;
 mod remedies;
 mod resign;
 mod rotation;
