@@ -42,6 +42,7 @@ pub struct Context<'a> {
     pub(crate) lead: Option<Epoch>,
     /// When the app last asked whether it leads, in true time, and what it was told.
     pub(crate) asked: &'a Cell<Option<Asked>>,
+    /// True time since the start.
     pub(crate) elapsed: Duration,
     pub(crate) resource: &'a Resource,
     pub(crate) draw: Draw,
@@ -148,6 +149,7 @@ impl Context<'_> {
 
     /// Like [`write`](Self::write), for what ends the work of a leadership that is over: also allowed
     /// from the loss until the hard stop or [`work_stopped`](Self::work_stopped), whichever is first.
+    /// [`Change::Lost`] says when the hard stop is. It may be at once.
     pub fn write_while_stopping(&mut self, token: Epoch, what: impl Into<String>) {
         self.order(Needs::Stopping(token), what.into());
     }

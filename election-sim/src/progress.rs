@@ -13,9 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A simulation that may take this long is told how it would be faster.
-const LONG: Duration = Duration::from_secs(30);
-
 /// The progress of one simulation.
 pub(crate) struct Progress<'a> {
     name: &'a str,
@@ -55,9 +52,8 @@ impl<'a> Progress<'a> {
         if took < *due {
             return;
         }
-        let first = *due == self.pace;
         *due = took + self.pace;
-        self.print(&self.line(done, took, first));
+        self.print(&self.line(done, took));
     }
 
     /// Takes the line off a terminal.
@@ -74,7 +70,7 @@ impl<'a> Progress<'a> {
         let _ = write!(stderr(), "{from}{line}{to}");
     }
 
-    fn line(&self, done: u64, took: Duration, first: bool) -> String {
+    fn line(&self, done: u64, took: Duration) -> String {
         let mut line = format!("election-sim: {}: {done}", self.name);
         let left = match self.seeds {
             Some(seeds) => {
@@ -85,9 +81,6 @@ impl<'a> Progress<'a> {
             None => self.time.unwrap_or_default().saturating_sub(took),
         };
         let _ = write!(line, " seeds, {} left", span(left));
-        if first && left > LONG && cfg!(debug_assertions) {
-            line.push_str(", many times as fast with `opt-level = 2` for election-sim");
-        }
         line
     }
 }
@@ -107,11 +100,11 @@ mod tests {
     fn a_line_says_how_far_it_is_and_what_is_left() {
         let of = |seeds, time| Progress::new("reports", seeds, time);
         let (ten, hour) = (Duration::from_secs(10), Duration::from_secs(3_600));
-        let line = of(1_000, None).line(400, ten, false);
+        let line = of(1_000, None).line(400, ten);
         assert_eq!(line, "election-sim: reports: 400 of 1000 seeds, 15 s left");
-        let line = of(u64::MAX, Some(hour)).line(400, ten, false);
+        let line = of(u64::MAX, Some(hour)).line(400, ten);
         assert_eq!(line, "election-sim: reports: 400 seeds, 60 min left");
-        let slow = of(1_000, None).line(10, ten, true);
-        assert!(slow.starts_with("election-sim: reports: 10 of 1000 seeds, 17 min left"), "{slow}");
+        let slow = of(1_000, None).line(10, ten);
+        assert_eq!(slow, "election-sim: reports: 10 of 1000 seeds, 17 min left");
     }
 }

@@ -212,9 +212,8 @@ impl Sim {
         self
     }
 
-    /// How long a write of an app travels to the resource. Unless set, each run draws it: from a few
-    /// milliseconds to several leases, since a write that arrives after the lease is what a fence is
-    /// for. A resource without one ([`unfenced`](Self::unfenced)) takes such a write whatever its
+    /// How long a write of an app travels to the resource. Unless set, each run draws it, up to
+    /// twice the lease, since a write that arrives after the lease is what a fence is for. A resource without one ([`unfenced`](Self::unfenced)) takes such a write whatever its
     /// sender does; a travel time well below the lease leaves only the faults of the service itself.
     pub fn writes_take(mut self, range: DurationRange) -> Self {
         self.writes_take = Some(range);

@@ -67,6 +67,8 @@ fn a_violation_exits_with_one_and_is_made_small() {
         .expect("the shrunk schedule");
     assert!(!shrunk.contains("pause"), "{shrunk}");
     expect(&["run", &file("shrunk.scn", &shrunk)], 0, "as expected");
+    let of_app = format!("# Whether it fails depends on the app of that test.\n{text}");
+    expect(&["replay", &file("app.scn", &of_app)], 1, "only the election is played here");
     let other = shrunk.replace("= liveness", "= something else");
     expect(&["run", &file("other.scn", &other)], 1, "differs from its transcript");
 }

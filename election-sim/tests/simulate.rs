@@ -140,6 +140,8 @@ fn a_careless_app_is_found_shrunk_and_told() {
         panic!("a job that never looks at its deadline got through")
     };
     assert_eq!(report.violation.check, "acts only while leading");
+    let why = &report.violation.what;
+    assert!(why.contains(": it lost #") && why.ends_with("never asked whether it leads"), "{why}");
     assert!(report.scn.schedule.faults.len() <= 2, "{}", report.scn.schedule);
     assert!(report.scn.schedule.nodes.len() <= 2, "{}", report.scn.schedule);
     let told = report.to_string();
@@ -149,6 +151,7 @@ fn a_careless_app_is_found_shrunk_and_told() {
     let path = report.path.as_ref().unwrap();
     let scn: Scn = std::fs::read_to_string(path).unwrap().parse().unwrap();
     assert_eq!(scn.schedule, report.scn.schedule);
+    assert!(scn.needs_app());
 }
 
 #[test]

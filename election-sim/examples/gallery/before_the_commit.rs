@@ -1,6 +1,6 @@
 //! A mailer that sends a mail and then enters in the ledger that it was sent.
 
-use crate::{Exhibit, SECOND, has, replicas};
+use crate::{Exhibit, Leadership, OPENED, SECOND, has, is_open, replicas};
 use election_core::{Change, Epoch};
 use election_sim::{App, Context};
 use std::collections::BTreeSet;
@@ -19,48 +19,43 @@ pub(crate) const EXHIBIT: Exhibit = Exhibit {
 #[derive(Default)]
 struct Mailer {
     bug: bool,
-    term: Option<Epoch>,
+    leadership: Leadership,
     /// The mail whose entry is under way.
     pending: Option<usize>,
 }
 
-/// What enters in the ledger, under the token of its term, that a mail is sent.
-fn entry(mail: usize, term: Epoch) -> String {
-    format!("sent {mail} in {term}")
+/// What the ledger has of a mail that is sent, under the token of its term.
+fn entry(mail: usize, epoch: Epoch) -> String {
+    format!("sent {mail} in {epoch}")
+}
+
+/// A mail server knows no fence.
+fn send(mail: usize, context: &mut Context<'_>) {
+    context.write_without_leading(None, format!("mail {mail}"));
 }
 
 impl App for Mailer {
     fn changed(&mut self, change: &Change, context: &mut Context<'_>) {
-        match change {
-            Change::Elected(tenure) => {
-                (self.term, self.pending) = (Some(tenure.term.epoch), None);
-                context.write(tenure.term.epoch, "opened");
-                context.wake_in(SECOND);
-            }
-            Change::Lost { term, .. } => {
-                self.term = None;
-                context.work_stopped(term.epoch);
-            }
-            _ => {}
+        if let Some(epoch) = self.leadership.take(change, context) {
+            self.pending = None;
+            context.write(epoch, OPENED);
         }
     }
 
     fn tick(&mut self, context: &mut Context<'_>) {
-        let Some(term) = self.term.filter(|term| context.lead() == Some(*term)) else { return };
+        let Some(epoch) = self.leadership.now(context) else { return };
         context.wake_in(SECOND);
-        if let Some(mail) = self.pending.take_if(|mail| has(context, &entry(*mail, term))) {
+        if let Some(mail) = self.pending.take_if(|mail| has(context, &entry(*mail, epoch))) {
             if !self.bug {
-                // A mail server knows no fence. The entry that was accepted is the permission.
-                context.write_without_leading(None, format!("mail {mail}"));
+                send(mail, context); // the entry that was accepted is the permission
             }
         }
-        let is_open = context.read().iter().any(|entry| entry.token == Some(term));
-        if self.pending.is_none() && is_open {
+        if self.pending.is_none() && is_open(epoch, context) {
             let mail = context.read().iter().filter(|one| one.what.starts_with("sent")).count();
             if self.bug {
-                context.write_without_leading(None, format!("mail {mail}"));
+                send(mail, context);
             }
-            context.write(term, entry(mail, term));
+            context.write(epoch, entry(mail, epoch));
             self.pending = Some(mail);
         }
     }

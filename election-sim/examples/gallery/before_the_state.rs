@@ -1,6 +1,6 @@
 //! A scheduler whose new leader fires the next job at once, from what it remembers.
 
-use crate::{Exhibit, SECOND, replicas};
+use crate::{Exhibit, Leadership, OPENED, SECOND, is_open, once, replicas};
 use election_core::{Change, Epoch};
 use election_sim::{App, Context};
 use std::collections::BTreeSet;
@@ -10,64 +10,47 @@ pub(crate) const EXHIBIT: Exhibit = Exhibit {
     what: "The callback of the election acts before it has loaded the state.",
     sim: |bug| {
         let sim = replicas("before_the_state", move || Scheduler { bug, ..Scheduler::default() });
-        sim.each_write("no job twice", BTreeSet::new, |seen, write| {
-            write.what == OPENED || seen.insert(write.what.clone())
-        })
+        sim.each_write("no job twice", BTreeSet::new, once)
     },
 };
-
-const OPENED: &str = "opened";
 
 #[derive(Default)]
 struct Scheduler {
     bug: bool,
-    term: Option<Epoch>,
+    leadership: Leadership,
     next: u64,
     loaded: bool,
 }
 
 impl Scheduler {
-    fn fire(&mut self, term: Epoch, context: &mut Context<'_>) {
-        context.write(term, format!("job {}", self.next));
+    fn fire(&mut self, epoch: Epoch, context: &mut Context<'_>) {
+        context.write(epoch, format!("job {}", self.next));
         self.next += 1;
     }
 }
 
 impl App for Scheduler {
     fn changed(&mut self, change: &Change, context: &mut Context<'_>) {
-        match change {
-            Change::Elected(tenure) => {
-                let term = tenure.term.epoch;
-                (self.term, self.loaded) = (Some(term), self.bug);
-                if self.bug {
-                    self.fire(term, context);
-                } else {
-                    context.write(term, OPENED);
-                }
-                context.wake_in(SECOND);
-            }
-            Change::Lost { term, .. } => {
-                self.term = None;
-                context.work_stopped(term.epoch);
-            }
-            _ => {}
+        let Some(epoch) = self.leadership.take(change, context) else { return };
+        self.loaded = self.bug;
+        if self.bug {
+            self.fire(epoch, context);
+        } else {
+            context.write(epoch, OPENED);
         }
     }
 
     fn tick(&mut self, context: &mut Context<'_>) {
-        let Some(term) = self.term.filter(|term| context.lead() == Some(*term)) else { return };
+        let Some(epoch) = self.leadership.now(context) else { return };
         context.wake_in(5 * SECOND);
-        if !self.loaded {
-            let entries = context.read();
-            if entries.iter().any(|entry| entry.token == Some(term)) {
-                let jobs = entries.iter().filter_map(|entry| entry.what.strip_prefix("job "));
-                let last = jobs.filter_map(|job| job.parse::<u64>().ok()).max();
-                self.next = last.map_or(0, |last| last + 1);
-                self.loaded = true;
-            }
+        if !self.loaded && is_open(epoch, context) {
+            let jobs = context.read().iter().filter_map(|entry| entry.what.strip_prefix("job "));
+            let last = jobs.filter_map(|job| job.parse::<u64>().ok()).max();
+            self.next = last.map_or(0, |last| last + 1);
+            self.loaded = true;
         }
         if self.loaded {
-            self.fire(term, context);
+            self.fire(epoch, context);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A counter that a new leader reads as soon as it leads, while a write of the former leader is
 //! still under way.
 
-use crate::{Exhibit, SECOND, replicas};
-use election_core::{Change, Epoch};
+use crate::{Exhibit, Leadership, OPENED, SECOND, has, is_open, replicas};
+use election_core::Change;
 use election_sim::{App, Context};
 
 pub(crate) const EXHIBIT: Exhibit = Exhibit {
@@ -22,46 +22,33 @@ pub(crate) const EXHIBIT: Exhibit = Exhibit {
     },
 };
 
-const OPENED: &str = "opened";
-
 #[derive(Default)]
 struct Counter {
     bug: bool,
-    term: Option<Epoch>,
+    leadership: Leadership,
     /// What was written, until it is seen.
     pending: Option<String>,
 }
 
 impl App for Counter {
     fn changed(&mut self, change: &Change, context: &mut Context<'_>) {
-        match change {
-            Change::Elected(tenure) => {
-                (self.term, self.pending) = (Some(tenure.term.epoch), None);
-                if !self.bug {
-                    // From when this is there, the fence refuses whatever was sent before.
-                    context.write(tenure.term.epoch, OPENED);
-                }
-                context.wake_in(SECOND);
+        if let Some(epoch) = self.leadership.take(change, context) {
+            self.pending = None;
+            if !self.bug {
+                context.write(epoch, OPENED);
             }
-            Change::Lost { term, .. } => {
-                self.term = None;
-                context.work_stopped(term.epoch);
-            }
-            _ => {}
         }
     }
 
     fn tick(&mut self, context: &mut Context<'_>) {
-        let Some(term) = self.term.filter(|term| context.lead() == Some(*term)) else { return };
+        let Some(epoch) = self.leadership.now(context) else { return };
         context.wake_in(SECOND);
-        let entries = context.read();
-        let is_open = self.bug || entries.iter().any(|entry| entry.token == Some(term));
-        let arrived = |value: &String| entries.iter().any(|entry| entry.what == *value);
-        if !is_open || self.pending.as_ref().is_some_and(|value| !arrived(value)) {
+        let waits = self.pending.as_ref().is_some_and(|value| !has(context, value));
+        if waits || !(self.bug || is_open(epoch, context)) {
             return;
         }
-        let value = entries.iter().filter(|entry| entry.what != OPENED).count() + 1;
+        let value = context.read().iter().filter(|entry| entry.what != OPENED).count() + 1;
         self.pending = Some(value.to_string());
-        context.write(term, value.to_string());
+        context.write(epoch, value.to_string());
     }
 }

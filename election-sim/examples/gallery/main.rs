@@ -15,8 +15,9 @@ mod replayed_retry;
 mod shared_leadership;
 mod surviving_timer;
 
-use election_sim::{App, Context, Failure, Report, Sim, Timing};
-use std::{process::ExitCode, time::Duration};
+use election_core::{Change, Epoch};
+use election_sim::{App, Context, Failure, Report, Sim, Timing, Write};
+use std::{collections::BTreeSet, process::ExitCode, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// The seeds within which a bug has to be found.
@@ -48,9 +49,51 @@ fn replicas<A: App + 'static>(name: &str, make: impl Fn() -> A + Send + Sync + '
     Sim::new(name).nodes(3).timing(Timing::of(15 * SECOND)).app(move |_| make())
 }
 
+/// The leadership of a service that asks before every act.
+#[derive(Default)]
+struct Leadership(Option<Epoch>);
+
+impl Leadership {
+    /// Takes a change. Returns the epoch of a leadership that begins, and ticks a second later.
+    fn take(&mut self, change: &Change, context: &mut Context<'_>) -> Option<Epoch> {
+        match change {
+            Change::Elected(tenure) => {
+                self.0 = Some(tenure.term.epoch);
+                context.wake_in(SECOND);
+                return self.0;
+            }
+            Change::Lost { term, .. } => {
+                self.0 = None;
+                context.work_stopped(term.epoch);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// The epoch, if the process leads at this instant.
+    fn now(&self, context: &Context<'_>) -> Option<Epoch> {
+        self.0.filter(|epoch| context.lead() == Some(*epoch))
+    }
+}
+
+/// What opens a term: from when the ledger has accepted it, the fence refuses whatever was sent
+/// under an earlier one.
+const OPENED: &str = "opened";
+
+/// Whether the ledger has accepted an entry under this epoch.
+fn is_open(epoch: Epoch, context: &Context<'_>) -> bool {
+    context.read().iter().any(|entry| entry.token == Some(epoch))
+}
+
 /// Whether the ledger has this entry.
 fn has(context: &Context<'_>, what: &str) -> bool {
     context.read().iter().any(|entry| entry.what == what)
+}
+
+/// The condition that no entry but an opening comes twice.
+fn once(seen: &mut BTreeSet<String>, entry: &Write) -> bool {
+    entry.what == OPENED || seen.insert(entry.what.clone())
 }
 
 impl Exhibit {
@@ -80,7 +123,7 @@ fn main() -> ExitCode {
         let report = exhibit.found();
         let found = report.map_or("not found".to_owned(), |report| {
             let faults = report.scn.schedule.faults.len();
-            format!("seed {}, shrunk to {faults} faults: {}", report.seed, report.violation.check)
+            format!("seed {}, faults left: {faults}, {}", report.seed, report.violation.check)
         });
         println!("{:<20} {found}", exhibit.name);
     }

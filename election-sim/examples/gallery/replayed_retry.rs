@@ -1,6 +1,6 @@
 //! A client of a bank repeats a payment that was not confirmed, under the term of today.
 
-use crate::{Exhibit, SECOND, has, replicas};
+use crate::{Exhibit, Leadership, OPENED, SECOND, has, is_open, once, replicas};
 use election_core::{Change, Epoch};
 use election_sim::{App, Context};
 use std::collections::BTreeSet;
@@ -10,57 +10,41 @@ pub(crate) const EXHIBIT: Exhibit = Exhibit {
     what: "A write that was not confirmed is repeated under a newer epoch.",
     sim: |bug| {
         let sim = replicas("replayed_retry", move || Payer { bug, ..Payer::default() });
-        sim.each_write("no payment twice", BTreeSet::new, |seen, write| {
-            write.what == OPENED || seen.insert(write.what.clone())
-        })
+        sim.each_write("no payment twice", BTreeSet::new, once)
     },
 };
-
-const OPENED: &str = "opened";
 
 #[derive(Default)]
 struct Payer {
     bug: bool,
-    term: Option<Epoch>,
+    leadership: Leadership,
     paid: u32,
-    /// A payment that was sent and not confirmed, and the term under which it was sent.
+    /// A payment that was sent and not confirmed, and the epoch under which it was sent.
     sent: Option<(String, Epoch)>,
 }
 
 impl App for Payer {
     fn changed(&mut self, change: &Change, context: &mut Context<'_>) {
-        match change {
-            Change::Elected(tenure) => {
-                self.term = Some(tenure.term.epoch);
-                context.write(tenure.term.epoch, OPENED);
-                context.wake_in(SECOND);
-            }
-            Change::Lost { term, .. } => {
-                self.term = None;
-                context.work_stopped(term.epoch);
-            }
-            _ => {}
+        if let Some(epoch) = self.leadership.take(change, context) {
+            context.write(epoch, OPENED);
         }
     }
 
     fn tick(&mut self, context: &mut Context<'_>) {
-        let Some(term) = self.term.filter(|term| context.lead() == Some(*term)) else { return };
+        let Some(epoch) = self.leadership.now(context) else { return };
         context.wake_in(SECOND);
-        let is_open = context.read().iter().any(|entry| entry.token == Some(term));
-        match self.sent.take() {
-            Some((payment, _)) if has(context, &payment) => {}
-            Some((payment, under)) if under < term && (self.bug || is_open) => {
-                // From when the term is open, a payment that is not there never comes.
-                context.write(term, payment.clone());
-                self.sent = Some((payment, term));
+        let payment = match self.sent.take().filter(|(payment, _)| !has(context, payment)) {
+            // From when the term is open, a payment that is not there never comes.
+            Some((payment, under)) if under < epoch && (self.bug || is_open(epoch, context)) => {
+                payment
             }
-            waits @ Some(_) => self.sent = waits,
+            Some(waits) => return self.sent = Some(waits),
             None => {
                 self.paid += 1;
-                let payment = format!("payment {} of node {} in {term}", self.paid, context.node());
-                context.write(term, payment.clone());
-                self.sent = Some((payment, term));
+                format!("payment {} of node {} in {epoch}", self.paid, context.node())
             }
-        }
+        };
+        context.write(epoch, payment.clone());
+        self.sent = Some((payment, epoch));
     }
 }

@@ -208,7 +208,8 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    fn fails(&mut self, check: &str, what: String) {
+    /// The run violates a condition of the user's app.
+    pub(crate) fn fails(&mut self, check: &str, what: String) {
         let at = Duration::from_nanos(self.now);
         self.verdict(Err(Violation { check: check.into(), at, what }));
     }
@@ -251,9 +252,7 @@ impl<S: Environment> Simulator<S> {
         self.free_writes.push(slot);
         if !write.what.is_empty() {
             write.arrived = Duration::from_nanos(self.now);
-            let lives = self.nodes[write.node].life == write.life;
-            write.led_on_arrival =
-                lives && write.token.is_some() && self.leads(write.node) == write.token;
+            write.led_on_arrival = write.token.is_some() && self.leads(write.node) == write.token;
         }
         let highest = self.resource.highest();
         let served = self.resource.take(write.clone());

@@ -18,6 +18,6 @@ pub(crate) use environment::{Environment, EventOf};
 pub(crate) use event_loop::Simulator;
 pub(crate) use hooks::hooks;
 pub(crate) use net::Frame;
-pub(crate) use node::{Node, Work};
+pub(crate) use node::{LostLeadership, Node, Work};
 pub use observer::Violation;
 pub(crate) use observer::{CheckerSet, Told, Watched, WorldState, world_state};

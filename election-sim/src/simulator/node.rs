@@ -38,8 +38,8 @@ pub(crate) struct Node<S: Environment> {
     pub(crate) app_due: bool,
     /// When this life's app last asked whether it leads.
     pub(crate) asked: Cell<Option<Asked>>,
-    /// The epoch that this life lost last, when, and why.
-    pub(crate) lost: Option<(Epoch, Duration, Loss)>,
+    /// The leadership that this life lost last.
+    pub(crate) lost: Option<LostLeadership>,
 }
 
 /// The leader work of one epoch: what must never run twice at once.
@@ -50,6 +50,15 @@ pub(crate) struct Work {
     pub(crate) stop_by: Timestamp,
     /// The work has been told to stop.
     pub(crate) told: bool,
+}
+
+/// How a leadership ended, in true time since the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LostLeadership {
+    pub(crate) epoch: Epoch,
+    pub(crate) at: Duration,
+    pub(crate) why: Loss,
+    pub(crate) stop_by: Duration,
 }
 
 impl<S: Environment> Node<S> {

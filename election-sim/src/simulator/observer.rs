@@ -52,10 +52,10 @@ pub struct Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { check, at, what } = self;
-        match check == panics::CHECK {
-            true => write!(f, "the app or a condition panicked at {at:?}: {what}"),
-            false => write!(f, "{check:?} does not hold at {at:?}: {what}"),
+        if check == panics::CHECK {
+            return write!(f, "the app or a condition panicked at {at:?}: {what}");
         }
+        write!(f, "{check:?} does not hold at {at:?}: {what}")
     }
 }
 

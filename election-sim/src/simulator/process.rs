@@ -1,7 +1,8 @@
 //! Processes: how they begin and end, how they take inputs, and what follows from each step.
 
 use super::{
-    CheckerSet, Environment, EventOf, Simulator, Told, Violation, Work, WorldState, world_state,
+    CheckerSet, Environment, EventOf, LostLeadership, Node, Simulator, Told, Work, WorldState,
+    world_state,
 };
 use crate::{
     app::{App, Context, Needs, Order, Orders},
@@ -244,12 +245,17 @@ impl<S: Environment> Simulator<S> {
                     Some(Work { epoch: tenure.term.epoch, stop_by: tenure.stop_by, told: false });
             }
             Change::Lost { term, stop_by, reason, .. } => {
-                there.lost = Some((term.epoch, Duration::from_nanos(self.now), *reason));
                 if let Some(work) = there.work.as_mut() {
                     work.stop_by = *stop_by;
                     work.told = true;
                 }
                 let forced = there.clock.when(*stop_by).max(self.now);
+                there.lost = Some(LostLeadership {
+                    epoch: term.epoch,
+                    at: Duration::from_nanos(self.now),
+                    why: *reason,
+                    stop_by: Duration::from_nanos(forced),
+                });
                 let epoch = term.epoch.get();
                 // An app says itself when its work has ended; the hard stop ends it if it does not.
                 let takes = || self.draw.between(Stream::Work, node as u64, epoch, self.stop);
@@ -357,30 +363,14 @@ impl<S: Environment> Simulator<S> {
                 lead == Some(epoch) || there.work.as_ref().is_some_and(stops)
             }
         };
-        let Some(epoch) = order.needs.token().filter(|_| !may) else { return };
-        let (what, epoch_words) = (&order.what, short(epoch));
-        let since = match there.lost {
-            Some((lost, at, why)) if lost == epoch => {
-                format!("it lost {epoch_words} at {:.3}s ({why})", at.as_secs_f64())
-            }
-            _ => format!("this process never led under {epoch_words}"),
-        };
-        let asked = match there.asked.get() {
-            None => "and never asked whether it leads".to_owned(),
-            Some(asked) => {
-                let answer = asked.lead.map_or_else(|| "no".to_owned(), short);
-                let at = asked.at.as_secs_f64();
-                format!("and last asked whether it leads at {at:.3}s (the answer: {answer})")
-            }
-        };
-        self.verdict(Err(Violation {
-            check: ACTS_ONLY_WHILE_LEADING.into(),
-            at: Duration::from_nanos(self.now),
-            what: format!(
-                "{} writes {what:?} under {epoch_words}: {since}, {asked}",
-                node_name(node)
-            ),
-        }));
+        if let Some(epoch) = order.needs.token().filter(|_| !may) {
+            let who = node_name(node);
+            let (what, under, why) = (&order.what, short(epoch), why_not(there, order, epoch));
+            self.fails(
+                ACTS_ONLY_WHILE_LEADING,
+                format!("{who} writes {what:?} under {under}: {why}"),
+            );
+        }
     }
 
     /// Leader work has ended. If it is stuck, this is reported later.
@@ -389,6 +379,26 @@ impl<S: Environment> Simulator<S> {
         let here = there.life == life && there.work.is_some_and(|work| work.epoch == epoch);
         if here && !there.stuck {
             self.input(node, Input::Stopped(epoch));
+        }
+    }
+}
+
+/// Why this process may not send a write under this epoch now, and what it was told of that.
+fn why_not<S: Environment>(there: &Node<S>, order: &Order, epoch: Epoch) -> String {
+    let seconds = |at: Duration| format!("{:.3}s", at.as_secs_f64());
+    let under = short(epoch);
+    let mut text = match there.lost.filter(|lost| lost.epoch == epoch) {
+        Some(lost) => format!("it lost {under} at {} ({})", seconds(lost.at), lost.why),
+        None => format!("this process never led under {under}"),
+    };
+    if let (Needs::Stopping(_), Some(lost)) = (order.needs, there.lost) {
+        text += &format!(", its hard stop was at {}", seconds(lost.stop_by));
+    }
+    text + &match there.asked.get() {
+        None => ", and never asked whether it leads".to_owned(),
+        Some(asked) => {
+            let (at, answer) = (seconds(asked.at), asked.lead.map_or("no".to_owned(), short));
+            format!(", and last asked whether it leads at {at} (the answer: {answer})")
         }
     }
 }

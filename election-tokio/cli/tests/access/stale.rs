@@ -1,7 +1,7 @@
 //! Entries of candidates that left more than a day ago: each registration removes a thousand, however
 //! many there are.
 
-use crate::support::{LONG, On, elector, registration_in, url_of};
+use crate::support::{LONG, On, comes_true, elector, registration_in, url_of};
 use election_driver::core::{
     Namespace,
     lease::{Answer, Query},
@@ -65,8 +65,6 @@ async fn first_bite(store: &mut impl Store) {
 
 /// An elector goes on until none is left.
 async fn the_rest(handle: Handle, count: impl AsyncFn() -> u64) {
-    while count().await > 0 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    comes_true("the end of old entries", async || count().await == 0).await;
     handle.shutdown().await;
 }

@@ -22,6 +22,16 @@ pub(crate) async fn patiently<F: Future>(what: &str, check: F) -> F::Output {
     done.unwrap_or_else(|_| panic!("{what}: what is waited for did not come in a minute"))
 }
 
+/// Waits until it holds.
+pub(crate) async fn comes_true(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let wait = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    patiently(what, wait).await;
+}
+
 /// A kind of database.
 pub(crate) trait On {
     type Store: Store + Clone;

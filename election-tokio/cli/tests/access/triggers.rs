@@ -1,10 +1,11 @@
 //! Triggers of an administrator on the leader's table. On MariaDB they hide from a client what its
 //! statement has written; on PostgreSQL they can keep it from being written.
 
-use crate::support::{On, OnMariaDb, OnPostgres, assert_says, command, elector, take_part, url_of};
+use crate::support::{
+    On, OnMariaDb, OnPostgres, assert_says, comes_true, command, elector, take_part, url_of,
+};
 use election_driver::core::{Change, Loss, Namespace};
 use election_testing::Server;
-use std::time::Duration;
 
 /// Whatever a trigger does besides, an election goes on as without it.
 pub(crate) async fn elections_go_on(server: &Server) {
@@ -26,9 +27,9 @@ pub(crate) async fn elections_go_on(server: &Server) {
         let handle = elector::<OnMariaDb>(OnMariaDb::store(&url), "audited");
         let mut changes = handle.changes();
         let epoch = handle.elected().await.unwrap().epoch();
-        while OnMariaDb::list(&mut store, &Namespace::new("e").unwrap()).await.unwrap() == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let name = Namespace::new("e").unwrap();
+        let listed = async || OnMariaDb::list(&mut store, &name).await.unwrap() > 0;
+        comes_true("a candidate", listed).await;
         let output = command(&url, &["resign", "--name", "e"]).await;
         assert!(output.status.success(), "{output:?}");
         let said = String::from_utf8_lossy(&output.stdout);

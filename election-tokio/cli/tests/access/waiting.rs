@@ -1,6 +1,6 @@
 //! Waits that end (`--wait`, `--try`), where the database tells nobody of a resignation.
 
-use crate::support::{On, OnMariaDb, assert_says, command, registration_in, url_of};
+use crate::support::{On, OnMariaDb, assert_says, comes_true, command, registration_in, url_of};
 use election_driver::core::{Namespace, lease::Candidacy};
 use election_testing::Server;
 use election_tokio::Election;
@@ -21,9 +21,8 @@ pub(crate) async fn a_release_before_the_end_is_seen(server: &Server) {
         command(&url, &arguments).await
     };
     let released = async {
-        while OnMariaDb::list(&mut store, &name).await.unwrap() < 2 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let listed = async || OnMariaDb::list(&mut store, &name).await.unwrap() >= 2;
+        comes_true("a second candidate", listed).await;
         holder.shutdown().await;
     };
     let (output, ()) = tokio::join!(waiting, released);
