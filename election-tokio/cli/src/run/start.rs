@@ -173,12 +173,12 @@ pub(super) async fn prepare(
             Err(error) => {
                 // The lock usually belongs to a process that starts at the same moment.
                 let locked = error.kind == Failure::Conflict && began.elapsed() < TRYING;
-                let refused = error.kind == Failure::Fatal && waits != Waits::Bounded;
-                if refused || at_once && !locked {
-                    return Err(Failed::of("the database cannot be used", &error));
-                }
                 let connecting = error.is_connecting();
                 let slow = connecting && began.elapsed() < patience;
+                let refused = error.kind == Failure::Fatal && waits != Waits::Bounded;
+                if refused || at_once && !locked && !slow {
+                    return Err(Failed::of("the database cannot be used", &error));
+                }
                 if !at_once && !slow {
                     trouble.is(chain(&error), error.kind == Failure::Fatal);
                 }

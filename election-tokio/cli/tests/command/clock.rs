@@ -23,7 +23,7 @@ fn the_clients_wall_clock_moves_by_an_hour_and_nothing_happens() {
         fs::rename(next, clock).expect("a directory of our own");
     };
     let run = |clock: &Path, options: &[&str]| {
-        let mut command = world.bare(&["run", "--store", &server.url(), "--ttl", "1s"]);
+        let mut command = world.bare(&["run", "--store", &server.url(), "--ttl", "3s"]);
         command.args(["--name", "test"]).args(options).args(["--", "sleep", "infinity"]);
         command.envs(Server::clock_environment(clock));
         world.start(command)

@@ -4,6 +4,7 @@ use super::{
     process::{self, eventually, gone},
     world::World,
 };
+use election_testing::{Kind, LinkState, Proxy, Server};
 use rusqlite::Connection;
 use std::{fs, time::Duration};
 
@@ -152,4 +153,17 @@ fn a_row_that_is_lost_costs_the_job_and_not_the_elector() {
     assert!(only.is_running(), "the elector has ended with the job");
     only.says("reason=replaced");
     world.assert_exclusive();
+}
+
+/// It is the calls of an elector that have a tenth of `--ttl`, not the first connection.
+#[test]
+fn a_trial_uses_a_connection_that_was_slow_to_open() {
+    let (world, server) = (World::new(), Server::start(Kind::Postgres));
+    let link = Proxy::to(server.port());
+    let slow = LinkState::Slow(Duration::from_millis(20));
+    link.set(slow, slow);
+    let url = server.url().replace(&server.port().to_string(), &link.port().to_string());
+    let run =
+        world.bare(&["run", "--store", &url, "--ttl", "2s", "--name", "test", "--try", "true"]);
+    assert_eq!(world.start(run).exit(), Some(0));
 }
