@@ -1,7 +1,7 @@
 //! The elector itself: one future that steps the core, asks the database and listens.
 
 use crate::{
-    Notice, Notifications, Pause, Runtime, Store, StoreError,
+    Notice, Notifications, Observer, Pause, Runtime, Store, StoreError,
     inbox::Report,
     log::{self, Log},
     metrics::{Asked, End, op},
@@ -70,6 +70,7 @@ impl Driver {
                 asks,
                 timer,
                 log: log.clone(),
+                observer: shared.setup.runtime.observer(),
             };
             let desk = Desk { shared: &shared, config: &config, log: &log, answers };
             let database = async {
@@ -120,6 +121,7 @@ struct Elector<R: Runtime> {
     asks: Sender<Ask>,
     timer: Timer<R>,
     log: SharedLog,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl<R: Runtime> Host<Lease> for Elector<R> {
@@ -128,12 +130,18 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
     }
 
     fn publish(&mut self, lease: &Lease, change: Option<Change>) {
+        if let Some(observer) = &self.observer {
+            observer.stepped(lease, change.as_ref());
+        }
         self.log.get().stepped(self.shared.setup.runtime.now(), lease, change.as_ref());
         self.shared.metrics.step(&self.shared.setup.runtime, lease, change.as_ref());
         self.shared.publish(lease, change);
     }
 
     fn perform(&mut self, action: Action) {
+        if let Some(observer) = &self.observer {
+            observer.asks(&action);
+        }
         let Action::Query { ticket, query, deadline } = action;
         tracing::trace!(query = op(&query), "asking");
         let _ = self.asks.try_send(Ask { ticket, query, deadline });
@@ -145,6 +153,20 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
         wake_at: Option<Timestamp>,
     ) -> Poll<Option<Input<Event>>> {
         self.shared.is_due(wake_at);
+        let input = ready!(self.poll_next(cx, wake_at));
+        if let (Some(observer), Some(input)) = (&self.observer, &input) {
+            observer.takes(input);
+        }
+        Poll::Ready(input)
+    }
+}
+
+impl<R: Runtime> Elector<R> {
+    fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+        wake_at: Option<Timestamp>,
+    ) -> Poll<Option<Input<Event>>> {
         if let Some(at) = wake_at {
             if self.timer.poll_at(cx, at).is_ready() {
                 return Poll::Ready(Some(Input::Tick));

@@ -1,8 +1,8 @@
 //! The entry point: from a name and a store to a running elector.
 
 use crate::{
-    Driver, Handle, Lease, Runtime, Store, WorkError, inbox::Inbox, log, setup::Setup,
-    shared::Shared,
+    Driver, Handle, Lease, Runtime, Store, WorkError, inbox::Inbox, log, observer::orders,
+    setup::Setup, shared::Shared,
 };
 use election_core::{
     Candidate, Drift, Epoch, Incarnation, InvalidName, Label, Namespace, NodeId,
@@ -205,9 +205,12 @@ impl<R: Runtime, S: Store> Builder<R, S> {
         let node = self.node.unwrap_or_else(default_node);
         let registration = Registration {
             namespace,
-            candidate: Candidate {
-                id: NodeId::new(&node).map_err(named("node"))?,
-                incarnation: Incarnation::new(Uuid::new_v4()),
+            candidate: match self.runtime.observer() {
+                Some(observer) => observer.candidate(),
+                None => Candidate {
+                    id: NodeId::new(&node).map_err(named("node"))?,
+                    incarnation: Incarnation::new(Uuid::new_v4()),
+                },
             },
             label: match self.label {
                 Some(label) => Some(Label::new(&label).map_err(named("label"))?),
@@ -249,8 +252,12 @@ impl<R: Runtime, S: Store> Election<R, S> {
         let Self { runtime, store, config, registration } = self;
         let statements = store.statements();
         let (grace, timer_slice) = (config.grace(), config.timer_slice());
+        let observer = runtime.observer();
         let setup = Setup { runtime, registration, grace, timer_slice, statements, inbox };
         let shared = Arc::new(Shared::new(Arc::new(setup)));
+        if let Some(observer) = observer {
+            observer.starts(&config, orders(&shared.setup));
+        }
         let driver = Driver::new(config, store, shared.clone(), inputs);
         (Handle::new(shared), driver)
     }

@@ -33,6 +33,7 @@ mod lease;
 pub mod log;
 pub mod metrics;
 mod network;
+mod observer;
 mod outage;
 mod quorum;
 mod runtime;
@@ -55,6 +56,8 @@ pub use fence::FenceError;
 pub use handle::{Handle, Stopped};
 pub use lease::{Lease, Lost, NotLeader};
 pub use network::Network;
+#[doc(hidden)]
+pub use observer::Observer;
 #[cfg(feature = "tls")]
 pub use quorum::tls;
 pub use quorum::{

@@ -1,7 +1,8 @@
 //! The few things that differ between runtimes.
 
+use crate::Observer;
 use election_core::Timestamp;
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 /// A runtime as this crate needs it. Cheap to clone.
 pub trait Runtime: Clone + Send + Sync + Unpin + 'static {
@@ -21,4 +22,10 @@ pub trait Runtime: Clone + Send + Sync + Unpin + 'static {
     fn spawn<F>(&self, future: F)
     where
         F: Future<Output = ()> + Send + 'static;
+
+    /// Who watches the elector, in a simulation.
+    #[doc(hidden)]
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        None
+    }
 }

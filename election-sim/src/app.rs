@@ -217,6 +217,8 @@ pub struct Write {
     pub led_on_arrival: bool,
     /// Its content.
     pub what: String,
+    /// Which of its node's writes this is.
+    pub(crate) nth: u64,
 }
 
 /// An outside resource that many processes write to. It remembers the highest token that it has

@@ -149,7 +149,10 @@ impl Table<'_> {
             summary.replayed += u64::from(again);
             summary.count(seed, &outcome);
             (self.progress)(1);
-            let violation = if differs { Some(not_deterministic()) } else { outcome.violation };
+            let violation = match differs {
+                true => Some(not_deterministic(&schedule, self.workload)?),
+                false => outcome.violation,
+            };
             if let Some(violation) = violation {
                 summary.failure = Some((seed, violation));
                 break;
@@ -203,10 +206,17 @@ impl Summary {
     }
 }
 
-fn not_deterministic() -> Violation {
-    Violation {
-        check: "determinism".into(),
-        at: Duration::ZERO,
-        what: "the same schedule, played twice, gave two different runs".into(),
+/// Says where two runs of this schedule part.
+fn not_deterministic(
+    schedule: &Schedule,
+    workload: &Arc<Workload>,
+) -> Result<Violation, ScheduleError> {
+    let (one, other) = (schedule.narrate(workload)?.1, schedule.narrate(workload)?.1);
+    let parting = one.iter().zip(&other).find(|(one, other)| one != other);
+    let at = parting.map_or(Duration::ZERO, |(one, _)| one.at);
+    let mut what = "the same schedule, played twice, gave two different runs".to_owned();
+    if let Some((one, other)) = parting {
+        what += &format!(", which part here: {:?}, and {:?}", one.text, other.text);
     }
+    Ok(Violation { check: "determinism".into(), at, what })
 }

@@ -26,6 +26,7 @@ pub(crate) enum Stream {
     Copy,
     Load,
     Split,
+    Stall,
 }
 
 /// The draws of one seed.

@@ -64,6 +64,8 @@ mod report;
 mod schedule;
 pub mod scn;
 mod seed;
+#[cfg(feature = "service")]
+pub mod service;
 mod shrink;
 mod sim;
 mod simulator;

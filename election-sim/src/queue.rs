@@ -15,6 +15,7 @@ pub(crate) enum Event<E> {
     Deadline,
     Stop { node: usize, life: u32, epoch: u64 },
     App { node: usize, life: u32, turn: u64 },
+    Restart { node: usize, life: u32 },
     Resign { node: usize, life: u32 },
     Health { node: usize, life: u32, healthy: bool },
     Write(usize),

@@ -159,6 +159,38 @@ impl Sim {
         self
     }
 
+    /// Runs the user's own service, with the real driver in it: every life of a node calls `service`,
+    /// and ends when the future completes or the process crashes. One that has ended by itself is
+    /// started again after a second, as by a supervisor. Feature `service`; leases only.
+    ///
+    /// ```
+    /// use election_sim::{Sim, service::Node};
+    ///
+    /// Sim::new("counter").nodes(2).seeds(0..10).service(async |node: Node| {
+    ///     let election = node.election().build()?;
+    ///     let work = async |lease: election_driver::Lease<_>| {
+    ///         while lease.check().is_ok() {
+    ///             let _ = node.write(lease.epoch(), "counted").await;
+    ///         }
+    ///         Ok::<_, std::convert::Infallible>(())
+    ///     };
+    ///     election.run_while_leader(work).await?;
+    ///     Ok::<_, Box<dyn std::error::Error>>(())
+    /// }).run();
+    /// ```
+    #[cfg(feature = "service")]
+    pub fn service<F>(
+        mut self,
+        service: impl Fn(crate::service::Node) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output: std::fmt::Debug> + 'static,
+    {
+        self.workload.service = Some(crate::service::make(service));
+        self.swarm.network = true;
+        self
+    }
+
     /// Lets the resource ignore tokens, as most resources do.
     pub fn unfenced(mut self) -> Self {
         self.workload.unfenced = true;

@@ -16,6 +16,8 @@ pub(crate) type EachWrite = Box<dyn FnMut(&Write) -> bool>;
 #[derive(Clone, Default)]
 pub struct Workload {
     pub(crate) app: Option<Make>,
+    #[cfg(feature = "service")]
+    pub(crate) service: Option<crate::service::Make>,
     pub(crate) always: Vec<(String, Holds)>,
     pub(crate) sometimes: Vec<(String, Holds)>,
     /// Each makes the condition of one run.
@@ -23,12 +25,23 @@ pub struct Workload {
     pub(crate) unfenced: bool,
 }
 
+impl Workload {
+    /// Whether the nodes run code of the user's.
+    pub(crate) fn is_code(&self) -> bool {
+        #[cfg(feature = "service")]
+        if self.service.is_some() {
+            return true;
+        }
+        self.app.is_some()
+    }
+}
+
 impl fmt::Debug for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |all: &[(String, Holds)]| all.iter().map(|(name, _)| name.clone()).collect();
         let (always, sometimes): (Vec<_>, Vec<_>) = (names(&self.always), names(&self.sometimes));
         let each_write: Vec<_> = self.each_write.iter().map(|(name, _)| name).collect();
-        let app = self.app.is_some();
+        let app = self.is_code();
         f.debug_struct("Workload")
             .field("app", &app)
             .field("always", &always)

@@ -12,6 +12,8 @@ use crate::{
     simulator::{Environment, Simulator, Told},
     table::candidate,
 };
+#[cfg(feature = "service")]
+use crate::{schedule::Engine, service::Life, simulator::Service};
 use election_core::{
     Candidate, Epoch, Input, Timestamp,
     lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Ticket},
@@ -97,6 +99,21 @@ impl Environment for LeaseEnvironment {
         Some(Lease::new(config, candidate, simulator.word(Stream::Jitter, node, 0)))
     }
 
+    #[cfg(feature = "service")]
+    fn service(simulator: &mut Simulator<Self>, node: usize) -> Option<Box<dyn Service<Self>>> {
+        let make = simulator.workload.service.clone()?;
+        let (schedule, member) = (&simulator.schedule, &simulator.schedule.nodes[node]);
+        let role = if member.observer { Role::Observer } else { Role::Candidate };
+        Some(make(Life {
+            node,
+            life: simulator.nodes[node].life,
+            nodes: schedule.nodes.len(),
+            config: schedule.timing_of(node).builder(role).ok()?,
+            candidate: simulator.nodes[node].state.candidate.clone(),
+            notifies: schedule.engine == Engine::Postgres,
+        }))
+    }
+
     fn born(_: &mut Simulator<Self>, _: usize) {}
 
     fn died(_: &mut Simulator<Self>, _: usize) {}
@@ -105,6 +122,12 @@ impl Environment for LeaseEnvironment {
         let candidate = simulator.nodes[from].state.candidate.clone();
         let copy = &mut simulator.nodes[onto].state;
         (copy.candidate, copy.ticket) = (candidate, None);
+    }
+
+    fn requested(simulator: &mut Simulator<Self>, node: usize, action: &Action) {
+        let Action::Query { ticket, query, .. } = action;
+        simulator.nodes[node].state.ticket = Some(*ticket);
+        simulator.requested(node, query);
     }
 
     fn perform(simulator: &mut Simulator<Self>, node: usize, action: Action, at: Timestamp) {

@@ -19,6 +19,13 @@ use election_core::{
 use std::time::Duration;
 
 impl Simulator<LeaseEnvironment> {
+    pub(super) fn requested(&mut self, node: usize, query: &Query) {
+        self.trace.asked(self.now, node, query);
+        let world = world_state!(self);
+        let verdict = self.checkers.asked(&world, node, query);
+        self.verdict(verdict);
+    }
+
     pub(super) fn ask(
         &mut self,
         node: usize,
@@ -27,13 +34,8 @@ impl Simulator<LeaseEnvironment> {
         asked: Timestamp,
         deadline: Timestamp,
     ) {
-        self.trace.asked(self.now, node, &query);
-        let world = world_state!(self);
-        let verdict = self.checkers.asked(&world, node, &query);
-        self.verdict(verdict);
         let there = &mut self.nodes[node];
         there.state.asked += 1;
-        there.state.ticket = Some(ticket);
         let (nth, cut) = (there.state.asked, there.state.requests_cut);
         let (life, who) = (there.life, there.state.candidate.clone());
         let fault = self.fault(node, nth);

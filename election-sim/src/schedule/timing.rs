@@ -3,7 +3,7 @@
 use super::error::ScheduleError;
 use election_core::{
     Drift,
-    lease::{Config, Role},
+    lease::{Config, ConfigBuilder, Role},
     quorum,
 };
 use std::time::Duration;
@@ -63,6 +63,11 @@ impl Timing {
     /// # Errors
     /// If the settings contradict each other, with the core's own reason.
     pub fn config(&self, role: Role) -> Result<Config, ScheduleError> {
+        Ok(self.builder(role)?.build()?)
+    }
+
+    /// The same, before it is checked.
+    pub(crate) fn builder(&self, role: Role) -> Result<ConfigBuilder, ScheduleError> {
         let drift = Drift::from_ppm(self.drift_ppm).ok_or(ScheduleError::Drift(self.drift_ppm))?;
         let mut builder = Config::builder().ttl(self.ttl).drift(drift).role(role);
         if let Some(interval) = self.interval {
@@ -89,6 +94,6 @@ impl Timing {
         if let Some(step) = self.clock_step {
             builder = builder.clock_step(step);
         }
-        Ok(builder.build()?)
+        Ok(builder)
     }
 }

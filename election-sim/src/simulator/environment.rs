@@ -1,7 +1,7 @@
 //! What a protocol adds to the simulator: its state machine, the world that this machine deals with
 //! (a database, or connections and disks), and its invariants.
 
-use super::{Simulator, Told, Watched};
+use super::{Service, Simulator, Told, Watched};
 use crate::{
     fault::FaultKind,
     schedule::{Schedule, ScheduleError},
@@ -42,6 +42,11 @@ pub(crate) trait Environment: Watched + Debug {
     /// The machine of a process that starts on this node now. Its life is already counted.
     fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Self::Machine>;
 
+    /// The user's own process, which runs the machine of this life of the node itself.
+    fn service(_: &mut Simulator<Self>, _node: usize) -> Option<Box<dyn Service<Self>>> {
+        None
+    }
+
     /// The process is about to take its first step.
     fn born(simulator: &mut Simulator<Self>, node: usize);
 
@@ -50,6 +55,9 @@ pub(crate) trait Environment: Watched + Debug {
 
     /// The machine of `onto` is a copy of that of `from`.
     fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize);
+
+    /// A step has requested this action.
+    fn requested(_: &mut Simulator<Self>, _node: usize, _action: &ActionOf<Self>) {}
 
     /// Starts the action that a step at the local time `at` requested.
     fn perform(simulator: &mut Simulator<Self>, node: usize, action: ActionOf<Self>, at: Timestamp);

@@ -4,7 +4,12 @@
 //! happened and does what they ask, in the order of `election_core::drive`: publish the change,
 //! start the action, wait for the deadline or the inbox.
 
-use super::{CheckerSet, Environment, Node, Violation, WorldState, net::Net, world_state};
+use super::{
+    CheckerSet, Environment, Node, Violation, WorldState,
+    net::Net,
+    service::{Deed, Service},
+    world_state,
+};
 use crate::{
     app::{App, Resource, Write},
     clock::Clock,
@@ -45,6 +50,9 @@ pub(crate) struct Simulator<S: Environment> {
     pub(crate) elections: u64,
     pub(crate) workload: Arc<Workload>,
     pub(crate) apps: Vec<Option<Box<dyn App>>>,
+    pub(crate) services: Vec<Option<Box<dyn Service<S>>>>,
+    /// What a service that has stopped in the middle of a run is about to do.
+    pub(super) stalled: Vec<Vec<Deed<S>>>,
     pub(crate) resource: Resource,
     pub(crate) net: Net,
     /// The writes under way.
@@ -88,10 +96,12 @@ impl<S: Environment> Simulator<S> {
             violation: None,
             elections: 0,
             apps: schedule.nodes.iter().map(|_| None).collect(),
+            services: schedule.nodes.iter().map(|_| None).collect(),
+            stalled: schedule.nodes.iter().map(|_| Vec::new()).collect(),
             resource: if workload.unfenced { Resource::unfenced() } else { Resource::default() },
             writes: Vec::new(),
             free_writes: Vec::new(),
-            net: Net::new(schedule.nodes.len(), workload.app.is_some()),
+            net: Net::new(schedule.nodes.len(), workload.is_code()),
             reached: vec![false; workload.sometimes.len()],
             each_write: workload.each_write.iter().map(|(_, make)| make()).collect(),
             workload,
@@ -117,17 +127,20 @@ impl<S: Environment> Simulator<S> {
             let due = nanos(heal.at).saturating_add(nanos(heal.within)).saturating_add(1);
             self.queue.push(due, Event::Deadline);
         }
-        for node in 0..self.nodes.len() {
-            self.start(node);
+        self.catch(|simulator| (0..simulator.nodes.len()).for_each(|node| simulator.start(node)));
+    }
+
+    /// A panic of the user's code fails the run.
+    fn catch(&mut self, run: impl FnOnce(&mut Self)) {
+        if let Err(words) = panics::caught(|| run(self)) {
+            let at = Duration::from_nanos(self.now);
+            self.verdict(Err(Violation { check: panics::CHECK.into(), at, what: words }));
         }
     }
 
     /// Plays on to the end, or to the first violation.
     pub(crate) fn run(&mut self) -> Option<&Violation> {
-        if let Err(words) = panics::caught(|| self.play()) {
-            let at = Duration::from_nanos(self.now);
-            self.verdict(Err(Violation { check: panics::CHECK.into(), at, what: words }));
-        }
+        self.catch(Self::play);
         self.violation.as_ref()
     }
 
@@ -167,6 +180,7 @@ impl<S: Environment> Simulator<S> {
             Event::Deadline => self.due(),
             Event::Stop { node, life, epoch } => self.stop_work(node, life, Epoch::new(epoch)),
             Event::App { node, life, turn } => self.app_tick(node, life, turn),
+            Event::Restart { node, life } => self.restart(node, life),
             Event::Resign { node, life } => self.notify(node, life, Input::Resign),
             Event::Health { node, life, healthy } => {
                 self.notify(node, life, Input::Event(S::health(healthy)));
@@ -218,7 +232,7 @@ impl<S: Environment> Simulator<S> {
     /// something to fence.
     pub(crate) fn write_as_leader(&mut self, node: usize) {
         let work = self.nodes[node].work.filter(|work| !work.told);
-        if let (Some(work), None) = (work, &self.apps[node]) {
+        if let (Some(work), false) = (work, self.workload.is_code()) {
             self.send_write(node, Some(work.epoch), true, String::new());
         }
     }
@@ -235,8 +249,17 @@ impl<S: Environment> Simulator<S> {
         there.sent += 1;
         let (life, sent) = (there.life, there.sent);
         let now = Duration::from_nanos(self.now);
-        let write =
-            Write { node, life, token, sent: now, arrived: now, led, led_on_arrival: led, what };
+        let write = Write {
+            node,
+            life,
+            token,
+            sent: now,
+            arrived: now,
+            led,
+            led_on_arrival: led,
+            what,
+            nth: sent,
+        };
         self.trace.write_sent(self.now, &write);
         let slot = self.free_writes.pop().unwrap_or_else(|| {
             self.writes.push(None);
@@ -257,6 +280,7 @@ impl<S: Environment> Simulator<S> {
         let highest = self.resource.highest();
         let served = self.resource.take(write.clone());
         self.trace.write_arrived(self.now, &write, highest, served);
+        self.answer_write(&write, served);
         if served && !self.workload.unfenced {
             let world = world_state!(self);
             let verdict = self.checkers.served(&world, &write);

@@ -149,6 +149,9 @@ impl<S: Environment> Simulator<S> {
         let paused = self
             .any(|kind| matches!(kind, FaultKind::Pause(n) | FaultKind::Suspend(n) if *n == node));
         let was = std::mem::replace(&mut self.nodes[node].paused, paused);
+        if paused && !was && self.any(|kind| *kind == FaultKind::Pause(node)) {
+            self.pause_service(node);
+        }
         self.set_timer(node);
         if was && !paused {
             if self.nodes[node].start_due {

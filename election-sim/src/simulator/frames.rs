@@ -64,6 +64,10 @@ impl<S: Environment> Simulator<S> {
     }
 
     pub(crate) fn hand_in(&mut self, frame: &Frame) {
+        if let Some(service) = &mut self.services[frame.to] {
+            service.receive_frame(frame.from, frame.bytes.clone());
+            return self.run_service(frame.to);
+        }
         self.run_app(frame.to, |app, context| app.received(frame.from, &frame.bytes, context));
     }
 

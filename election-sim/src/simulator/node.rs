@@ -19,6 +19,9 @@ pub(crate) struct Node<S: Environment> {
     /// The latest clock reading that this life has seen.
     pub(crate) latest: Timestamp,
     pub(crate) paused: bool,
+    /// The process, paused from here on, may run once more: it stops in the middle of that, after so
+    /// many calls.
+    pub(crate) stall: Option<u64>,
     /// A process must start as soon as the machine goes on.
     pub(crate) start_due: bool,
     /// Frames for the app that a paused process has not taken yet.
@@ -71,6 +74,7 @@ impl<S: Environment> Node<S> {
             ppm,
             latest: Timestamp::ZERO,
             paused: false,
+            stall: None,
             start_due: false,
             frames: VecDeque::new(),
             inbox: VecDeque::new(),

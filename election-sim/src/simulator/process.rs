@@ -36,12 +36,17 @@ impl<S: Environment> Simulator<S> {
         there.frames.clear();
         there.latest = Timestamp::ZERO;
         self.apps[node] = self.workload.app.as_ref().map(|make| make(node));
+        self.services[node] = S::service(self, node);
         self.trace.met(self.now, node, Fate::Born);
         let world = world_state!(self);
         self.checkers.born(&world, node);
         self.run_app(node, |app, context| app.started(context));
         S::born(self, node);
-        self.step(node, Input::Tick);
+        if self.services[node].is_some() {
+            self.run_service(node);
+        } else {
+            self.step(node, Input::Tick);
+        }
         if self.any(|what| *what == FaultKind::Unhealthy(node)) {
             self.set_health(node, false);
         }
@@ -71,6 +76,9 @@ impl<S: Environment> Simulator<S> {
         there.work = None;
         there.wake_at = None;
         self.apps[node] = None;
+        self.services[node] = None;
+        self.stalled[node].clear();
+        there.stall = None;
         self.queue.set_timer(node, u64::MAX);
         self.trace.met(self.now, node, Fate::Died);
         let world = world_state!(self);
@@ -82,7 +90,8 @@ impl<S: Environment> Simulator<S> {
     /// included, and both go on. Only the connections are not copied: answers to questions that
     /// were under way do not reach the copy. A user's app starts anew on the copy.
     pub(crate) fn clone_process(&mut self, from: usize, onto: usize) {
-        if self.nodes[from].machine.is_none() || from == onto {
+        // Nobody can copy the state of code that is not his own.
+        if self.nodes[from].machine.is_none() || from == onto || self.services[from].is_some() {
             return;
         }
         self.kill(onto);
@@ -130,6 +139,10 @@ impl<S: Environment> Simulator<S> {
         if there.machine.is_none() {
             return;
         }
+        if let Some(service) = &mut self.services[node] {
+            service.receive(input);
+            return self.run_service(node);
+        }
         if !there.paused {
             return self.step(node, input);
         }
@@ -143,6 +156,9 @@ impl<S: Environment> Simulator<S> {
 
     /// A paused process goes on: a due deadline goes before the inbox.
     pub(crate) fn resume(&mut self, node: usize) {
+        if self.services[node].is_some() {
+            self.resume_service(node);
+        }
         loop {
             let there = &mut self.nodes[node];
             if there.paused || there.machine.is_none() || self.violation.is_some() {
@@ -150,7 +166,7 @@ impl<S: Environment> Simulator<S> {
             }
             let local = there.clock.read(self.now);
             if there.wake_at.is_some_and(|at| at <= local) {
-                self.step(node, Input::Tick);
+                self.timer(node);
                 continue;
             }
             let Some(input) = there.inbox.pop_front() else { break };
@@ -166,39 +182,26 @@ impl<S: Environment> Simulator<S> {
     }
 
     pub(crate) fn timer(&mut self, node: usize) {
-        if !self.nodes[node].paused {
+        if self.services[node].is_some() {
+            self.run_service(node);
+        } else if !self.nodes[node].paused {
             self.step(node, Input::Tick);
         }
     }
 
     /// One step of the real state machine, and everything that follows from it at the same instant.
     fn step(&mut self, node: usize, input: Input<EventOf<S>>) {
-        self.tell_checkers(node, &input);
+        let extends = self.before_step(node, &input);
         let there = &mut self.nodes[node];
         let local = there.read(self.now);
         let Some(machine) = there.machine.as_mut() else { return };
-        let extends = matches!(&input, Input::Event(event) if S::extends(event));
-        if let Input::Stopped(epoch) = input {
-            there.work.take_if(|work| work.epoch == epoch);
-            self.trace.stopped(self.now, node, epoch);
-        }
         there.latest = local;
         let step = machine.step(local, input);
         there.wake_at = step.wake_at;
-        if extends && step.change.is_none() {
-            if let Some(work) = there.work.as_mut().filter(|work| !work.told) {
-                if let Some(tenure) = machine.tenure(local) {
-                    work.stop_by = tenure.stop_by;
-                }
-            }
-        }
         let finished = machine.is_finished();
-        match step.change {
-            Some(change) => self.changed(node, &change),
-            None if extends && S::WRITES_WHEN_EXTENDED => self.write_as_leader(node),
-            None => {}
-        }
+        self.after_step(node, extends, step.change);
         if let Some(action) = step.action {
+            S::requested(self, node, &action);
             S::perform(self, node, action, local);
         }
         self.set_timer(node);
@@ -207,6 +210,32 @@ impl<S: Environment> Simulator<S> {
         self.verdict(verdict);
         if finished {
             self.kill(node);
+        }
+    }
+
+    /// The machine is about to get this input. Returns whether it may move the end of a leadership.
+    pub(super) fn before_step(&mut self, node: usize, input: &Input<EventOf<S>>) -> bool {
+        self.tell_checkers(node, input);
+        if let Input::Stopped(epoch) = input {
+            self.nodes[node].work.take_if(|work| work.epoch == *epoch);
+            self.trace.stopped(self.now, node, *epoch);
+        }
+        matches!(input, Input::Event(event) if S::extends(event))
+    }
+
+    /// The machine has taken a step.
+    pub(super) fn after_step(&mut self, node: usize, extends: bool, change: Option<Change>) {
+        let there = &mut self.nodes[node];
+        let work = there.work.as_mut().filter(|work| extends && change.is_none() && !work.told);
+        if let (Some(work), Some(machine)) = (work, &there.machine) {
+            if let Some(tenure) = machine.tenure(there.latest) {
+                work.stop_by = tenure.stop_by;
+            }
+        }
+        match change {
+            Some(change) => self.changed(node, &change),
+            None if extends && S::WRITES_WHEN_EXTENDED => self.write_as_leader(node),
+            None => {}
         }
     }
 
@@ -228,7 +257,7 @@ impl<S: Environment> Simulator<S> {
     pub(super) fn set_timer(&mut self, node: usize) {
         let there = &self.nodes[node];
         let at = match there.wake_at {
-            Some(at) if there.machine.is_some() && !there.paused => {
+            Some(at) if there.machine.is_some() && (!there.paused || there.stall.is_some()) => {
                 there.clock.when(at).max(self.now)
             }
             _ => u64::MAX,
@@ -263,7 +292,10 @@ impl<S: Environment> Simulator<S> {
                     Some(_) => forced,
                     None => forced.min(self.now.saturating_add(takes())),
                 };
-                self.queue.push(at, Event::Stop { node, life: there.life, epoch });
+                // The work of a service ends when its last guard is dropped.
+                if self.services[node].is_none() {
+                    self.queue.push(at, Event::Stop { node, life: there.life, epoch });
+                }
             }
             Change::Followed { .. } | Change::Vacant | Change::Alert(_) => {}
         }
@@ -332,10 +364,7 @@ impl<S: Environment> Simulator<S> {
             self.queue.push(at, Event::App { node, life: there.life, turn: there.turn });
         }
         for order in orders.writes {
-            self.judge_write(node, lead, &order);
-            let token = order.needs.token();
-            let led = token.is_some() && lead == token;
-            self.send_write(node, token, led, order.what);
+            self.write_of_app(node, order, false);
         }
         for (to, bytes) in orders.frames {
             self.send_frame(node, to, bytes);
@@ -349,6 +378,21 @@ impl<S: Environment> Simulator<S> {
         for event in [stopped, resign, health].into_iter().flatten() {
             self.queue.push(self.now, event);
         }
+    }
+
+    /// A write of the user's code leaves for the resource, if it may. Of one that comes `late` nobody
+    /// could know that it may not.
+    pub(super) fn write_of_app(&mut self, node: usize, order: Order, late: bool) {
+        let there = &self.nodes[node];
+        let now = there.clock.read(self.now);
+        let tenure = there.machine.as_ref().and_then(|machine| machine.tenure(now));
+        let lead = tenure.map(|tenure| tenure.term.epoch);
+        if !late {
+            self.judge_write(node, lead, &order);
+        }
+        let token = order.needs.token();
+        let led = token.is_some() && lead == token;
+        self.send_write(node, token, led, order.what);
     }
 
     /// Whether the process, which leads under `lead`, may send this write now.

@@ -170,6 +170,10 @@ impl Trace {
 
     pub(crate) fn write_sent(&mut self, now: u64, write: &Write) {
         if !write.what.is_empty() {
+            for bytes in write.what.as_bytes().chunks(8) {
+                let word = bytes.iter().fold(0, |word, byte| (word << 8) | u64::from(*byte));
+                self.mix(now, 48, word);
+            }
             self.write(now, Some(write.node), LineKind::Write, || {
                 format!("sends write {:?}{}", write.what, under(write.token))
             });

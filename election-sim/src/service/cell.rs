@@ -1,0 +1,237 @@
+//! What the code of one life and the world share.
+
+use super::Life;
+use crate::{
+    app::Resource,
+    draw::{Draw, Stream},
+    lease::LeaseEnvironment,
+    simulator,
+};
+use election_core::{
+    Input, Timestamp,
+    lease::{Action, Answer, Event, Failure, Query, Ticket},
+};
+use election_driver::Notice;
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Waker,
+};
+
+pub(super) type Deed = simulator::Deed<LeaseEnvironment>;
+pub(super) type Order = Box<dyn Fn(Input<Event>) + Send + Sync>;
+pub(super) type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// So many calls before time passes, and the code waits for the clock in a loop.
+const CALLS: u64 = 1_000_000;
+
+/// The one place where the code of a life and the world meet.
+#[derive(Clone)]
+pub(crate) struct Cell(Arc<Mutex<State>>);
+
+pub(super) struct State {
+    /// The life goes on. Afterwards nothing that its code does has an effect.
+    pub(super) alive: bool,
+    now: Timestamp,
+    /// After so many calls of the code the clock reads this: the process has stopped in between.
+    stall: Option<(u64, Timestamp)>,
+    calls: u64,
+    pub(super) resource: Resource,
+    pub(super) read: bool,
+    draw: Draw,
+    pub(super) drawn: u64,
+    pub(super) sent: u64,
+    node: u64,
+    pub(super) deeds: Vec<Deed>,
+    pub(super) spawned: Vec<Spawned>,
+    /// The timers, in the order in which they fire.
+    timers: BTreeMap<(Timestamp, u64), Waker>,
+    armed: u64,
+    /// What the machine has asked for last, and when.
+    asked: Option<(Action, Timestamp)>,
+    /// The statement whose answer somebody waits for.
+    statement: Option<(Ticket, Mailbox<Result<Answer, Failure>>)>,
+    verdicts: HashMap<u64, Mailbox<bool>>,
+    pub(super) notices: Mailbox<Notice>,
+    pub(super) frames: Mailbox<(usize, Vec<u8>)>,
+    /// What operators say to the elector, once there is one.
+    pub(super) order: Option<Order>,
+    pub(super) orders: Vec<Input<Event>>,
+}
+
+/// Values that come one after the other, and who waits for the next.
+pub(super) struct Mailbox<T> {
+    values: VecDeque<T>,
+    waker: Option<Waker>,
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Self { values: VecDeque::new(), waker: None }
+    }
+}
+
+impl<T> Mailbox<T> {
+    pub(super) fn put(&mut self, value: T) {
+        self.values.push_back(value);
+        self.waker.take().into_iter().for_each(Waker::wake);
+    }
+
+    pub(super) fn take(&mut self, waker: &Waker) -> Option<T> {
+        self.waker = Some(waker.clone());
+        self.values.pop_front()
+    }
+}
+
+impl Cell {
+    pub(super) fn new(life: &Life) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            alive: true,
+            now: Timestamp::ZERO,
+            stall: None,
+            calls: 0,
+            resource: Resource::default(),
+            read: false,
+            draw: Draw::new(0),
+            drawn: 0,
+            sent: 0,
+            node: life.node as u64,
+            deeds: Vec::new(),
+            spawned: Vec::new(),
+            timers: BTreeMap::new(),
+            armed: 0,
+            asked: None,
+            statement: None,
+            verdicts: HashMap::new(),
+            notices: Mailbox::default(),
+            frames: Mailbox::default(),
+            order: None,
+            orders: Vec::new(),
+        })))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // A panic of the user's code ends the run anyway.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Time has passed, and the code is about to run.
+    pub(super) fn enter(&mut self, moment: &mut simulator::Moment) {
+        (self.now, self.read) = (moment.now, moment.read);
+        self.stall = moment.stall;
+        (self.draw, self.drawn, self.sent) = (moment.draw, moment.drawn, moment.sent);
+        self.resource = std::mem::take(&mut moment.resource);
+        self.calls = 0;
+        while let Some(timer) = self.timers.first_entry() {
+            if timer.key().0 > self.now {
+                break;
+            }
+            timer.remove().wake();
+        }
+    }
+
+    /// The code waits. Returns what it did, and when its next timer fires.
+    pub(super) fn leave(
+        &mut self,
+        moment: &mut simulator::Moment,
+    ) -> (Vec<Deed>, Option<Timestamp>) {
+        (moment.drawn, moment.resource) = (self.drawn, std::mem::take(&mut self.resource));
+        let next = self.timers.first_key_value().map(|((at, _), _)| *at);
+        (std::mem::take(&mut self.deeds), next)
+    }
+
+    /// Reads the clock.
+    pub(super) fn now(&mut self) -> Timestamp {
+        self.called();
+        self.now
+    }
+
+    /// The code has called. The process may have stopped before that.
+    fn called(&mut self) {
+        self.calls += 1;
+        assert!(
+            self.calls <= CALLS,
+            "the service reads the clock in a loop: time passes only while it awaits something"
+        );
+        if let Some((_, later)) = self.stall.take_if(|(after, _)| *after < self.calls) {
+            self.now = self.now.max(later);
+            self.deeds.push(Deed::Stalled);
+        }
+    }
+
+    pub(super) fn draw(&mut self, most: u64) -> u64 {
+        self.drawn += 1;
+        self.draw.between(Stream::App, self.node, self.drawn, (0, most))
+    }
+
+    pub(super) fn does(&mut self, deed: Deed) {
+        if self.alive {
+            self.called();
+            self.deeds.push(deed);
+        }
+    }
+
+    /// Sets a timer, or moves the one of this number.
+    pub(super) fn arm(&mut self, at: Timestamp, timer: &mut Option<u64>, waker: &Waker) {
+        let number = *timer.get_or_insert_with(|| {
+            self.armed += 1;
+            self.armed
+        });
+        self.timers.insert((at, number), waker.clone());
+    }
+
+    pub(super) fn disarm(&mut self, at: Timestamp, timer: u64) {
+        self.timers.remove(&(at, timer));
+    }
+
+    /// The machine has asked for this.
+    pub(super) fn asks(&mut self, action: &Action) {
+        self.asked = Some((action.clone(), self.now));
+        self.does(Deed::Requested(action.clone()));
+    }
+
+    /// The driver sends a statement: the one that the machine has asked for last.
+    pub(super) fn send(&mut self, query: &Query) {
+        let Some((Action::Query { ticket, deadline, .. }, at)) = self.asked.clone() else { return };
+        self.statement = Some((ticket, Mailbox::default()));
+        self.does(Deed::Acted(Action::Query { ticket, query: query.clone(), deadline }, at));
+    }
+
+    /// The driver waits no longer for the answer.
+    pub(super) fn give_up(&mut self) {
+        self.statement = None;
+    }
+
+    pub(super) fn answered(&mut self, waker: &Waker) -> Option<Result<Answer, Failure>> {
+        self.statement.as_mut()?.1.take(waker)
+    }
+
+    pub(super) fn answer(&mut self, ticket: Ticket, result: Result<Answer, Failure>) {
+        if let Some((_, waiting)) = self.statement.as_mut().filter(|(asked, _)| *asked == ticket) {
+            waiting.put(result);
+        }
+    }
+
+    /// Somebody waits for what becomes of this write.
+    pub(super) fn await_verdict(&mut self, nth: u64) {
+        self.verdicts.insert(nth, Mailbox::default());
+    }
+
+    pub(super) fn forget_verdict(&mut self, nth: u64) {
+        self.verdicts.remove(&nth);
+    }
+
+    pub(super) fn verdict(&mut self, nth: u64, accepted: bool) {
+        if let Some(waiting) = self.verdicts.get_mut(&nth) {
+            waiting.put(accepted);
+        }
+    }
+
+    pub(super) fn take_verdict(&mut self, nth: u64, waker: &Waker) -> Option<bool> {
+        self.verdicts.get_mut(&nth)?.take(waker)
+    }
+}

@@ -1,0 +1,211 @@
+//! What a simulated service gets: its node, and what there is around it.
+
+use super::{
+    Life,
+    cell::{Cell, Deed},
+    runtime::SimRuntime,
+    store::SimStore,
+};
+use crate::app::{Needs, Order, Write};
+use election_core::{Epoch, Timestamp};
+use election_driver::{Builder, Election, Runtime as _};
+use std::{
+    fmt,
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// The node that a simulated service runs on: its election, and the world around it. Cheap to clone.
+///
+/// Production code takes part of it: [`runtime`](Self::runtime) and [`store`](Self::store), or an
+/// [`Election`]. What a test adds stands for the rest of the world: a resource that many nodes write
+/// to, frames to other nodes, random numbers.
+#[derive(Clone)]
+pub struct Node {
+    life: Arc<Life>,
+    runtime: SimRuntime,
+    cell: Cell,
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("candidate", &self.life.candidate).finish_non_exhaustive()
+    }
+}
+
+/// The resource has served a later leader, and refuses a write under an older token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("refused: the resource has served a later leader")]
+pub struct Refused;
+
+impl Node {
+    pub(super) fn new(cell: Cell, life: Life) -> Self {
+        let config = life.config.clone().build().expect("the schedule was checked");
+        let runtime = SimRuntime::new(cell.clone(), life.candidate.clone(), config);
+        Self { life: Arc::new(life), runtime, cell }
+    }
+
+    pub(super) fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    /// The number of this node, from zero.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.life.node
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.life.nodes
+    }
+
+    /// Which life of the node this is, from one: it grows with every crash.
+    #[must_use]
+    pub fn life(&self) -> u32 {
+        self.life.life
+    }
+
+    /// An election with the name, the store, the runtime and the timing filled in. A process takes
+    /// part in one.
+    #[must_use]
+    pub fn election(&self) -> Builder<SimRuntime, SimStore> {
+        let config = self.life.config.clone();
+        Election::builder_on(self.runtime.clone(), "simulated")
+            .node(self.life.candidate.id.as_str())
+            .config(|_| config)
+            .store(self.store())
+    }
+
+    /// The clock, the timers and the tasks of this process.
+    #[must_use]
+    pub fn runtime(&self) -> SimRuntime {
+        self.runtime.clone()
+    }
+
+    /// The simulated database.
+    #[must_use]
+    pub fn store(&self) -> SimStore {
+        SimStore::new(self.cell.clone(), self.life.notifies)
+    }
+
+    /// The reading of this node's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.runtime.now()
+    }
+
+    /// Completes after this long by the node's clock.
+    pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+        self.runtime.sleep(duration)
+    }
+
+    /// Runs a task in the background. It ends with the process.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(task);
+    }
+
+    /// A number from zero to `most` that depends on the seed and on nothing else.
+    #[must_use]
+    pub fn draw(&self, most: u64) -> u64 {
+        self.cell.state().draw(most)
+    }
+
+    /// Notes something for whoever reads this run, as [`Context::note`](crate::Context::note) does.
+    pub fn note(&self, what: impl fmt::Display) {
+        let read = self.cell.state().read;
+        if read {
+            let words = what.to_string();
+            self.cell.state().does(Deed::Noted(words));
+        }
+    }
+
+    /// Sends a write to the resource under this token. It arrives later, or never. The run fails if
+    /// this process does not lead under the token at this instant.
+    ///
+    /// The write is sent at once. What is returned completes when the resource has decided, with an
+    /// error if it has served a later leader; drop it, and nobody learns that.
+    pub fn write(&self, token: Epoch, what: impl Into<String>) -> Written {
+        self.order(Needs::Leading(token), what.into())
+    }
+
+    /// Like [`write`](Self::write), for what ends the work of a leadership that is over: also allowed
+    /// from the loss until the hard stop or the end of the last guard, whichever is first.
+    pub fn write_while_stopping(&self, token: Epoch, what: impl Into<String>) -> Written {
+        self.order(Needs::Stopping(token), what.into())
+    }
+
+    /// Sends a write that may be sent without leading. Under a token, only the resource's fence
+    /// decides; without one (`None`), the resource takes it from everybody.
+    pub fn write_without_leading(
+        &self,
+        token: impl Into<Option<Epoch>>,
+        what: impl Into<String>,
+    ) -> Written {
+        self.order(Needs::Nothing(token.into()), what.into())
+    }
+
+    fn order(&self, needs: Needs, what: String) -> Written {
+        let mut state = self.cell.state();
+        state.sent += 1;
+        let nth = state.sent;
+        state.await_verdict(nth);
+        state.does(Deed::Wrote(Order { needs, what }));
+        Written { cell: self.cell.clone(), nth }
+    }
+
+    /// The writes that the resource has accepted so far. Reading takes no time. Writes that are still
+    /// travelling, this node's own included, are missing.
+    #[must_use]
+    pub fn read(&self) -> Vec<Write> {
+        self.cell.state().resource.accepted().to_vec()
+    }
+
+    /// Sends a frame to the service of another node, over a network that may lose, duplicate, delay
+    /// and reorder it.
+    pub fn send(&self, to: usize, bytes: impl Into<Vec<u8>>) {
+        self.cell.state().does(Deed::SentFrame(to, bytes.into()));
+    }
+
+    /// The next frame, and the number of the node that has sent it. One task at a time may wait for it.
+    pub async fn receive(&self) -> (usize, Vec<u8>) {
+        poll_fn(|cx| match self.cell.state().frames.take(cx.waker()) {
+            Some(frame) => Poll::Ready(frame),
+            None => Poll::Pending,
+        })
+        .await
+    }
+}
+
+/// A write under way. Completes when the resource has decided on it.
+pub struct Written {
+    cell: Cell,
+    nth: u64,
+}
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Written").field("nth", &self.nth).finish_non_exhaustive()
+    }
+}
+
+impl Future for Written {
+    type Output = Result<(), Refused>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.cell.state().take_verdict(self.nth, cx.waker()) {
+            Some(accepted) => Poll::Ready(if accepted { Ok(()) } else { Err(Refused) }),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.cell.state().forget_verdict(self.nth);
+    }
+}

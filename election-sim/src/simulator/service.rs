@@ -1,0 +1,190 @@
+//! Nodes that run real code around their machine: a driver, and what a user runs on it.
+//!
+//! Such a process is polled when something has come for it or one of its timers is due. What it has
+//! done by the time it waits again takes effect in order and at that instant.
+
+use super::{ActionOf, CheckerSet, Environment, EventOf, Simulator, WorldState, world_state};
+use crate::{
+    app::{Order, Resource, Write},
+    draw::{Draw, Stream},
+    fault::FaultKind,
+    queue::Event,
+    span::nanos,
+};
+use election_core::{Change, Input, Timestamp};
+
+/// How long a supervisor waits before it starts a process again that has ended.
+const RESTART: u64 = 1_000_000_000;
+/// A process reads its clock or does something about this often before it waits again.
+const LONGEST_RUN: u64 = 20;
+
+/// The real code of one life of a node.
+pub(crate) trait Service<S: Environment> {
+    /// Something has come for the elector: an answer, a notification, or an operator's order.
+    fn receive(&mut self, input: Input<EventOf<S>>);
+
+    /// A frame has come from the service of another node.
+    fn receive_frame(&mut self, from: usize, bytes: Vec<u8>);
+
+    /// The resource has decided on the `nth` write of the node.
+    fn receive_verdict(&mut self, nth: u64, accepted: bool);
+
+    /// Runs whatever is ready. Returns what it did, in order, and when it is to run again.
+    fn run(&mut self, moment: &mut Moment) -> (Vec<Deed<S>>, Option<Timestamp>);
+}
+
+/// What a process sees of the world while it runs.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    pub(crate) now: Timestamp,
+    /// After so many calls the clock reads this: the process has stopped in between.
+    pub(crate) stall: Option<(u64, Timestamp)>,
+    pub(crate) draw: Draw,
+    /// The number of draws of the node, over all lives.
+    pub(crate) drawn: u64,
+    /// The number of writes of the node, over all lives.
+    pub(crate) sent: u64,
+    pub(crate) resource: Resource,
+    /// Somebody is going to read the notes.
+    pub(crate) read: bool,
+}
+
+/// What a process has done.
+pub(crate) enum Deed<S: Environment> {
+    /// Its driver has taken an input out of its mailbox.
+    Took(Input<EventOf<S>>),
+    /// Its machine has taken a step.
+    Stepped(Box<S::Machine>, Option<Change>),
+    /// Its step has requested this.
+    Requested(ActionOf<S>),
+    /// Its driver has begun an action that was requested at this time.
+    Acted(ActionOf<S>, Timestamp),
+    Wrote(Order),
+    SentFrame(usize, Vec<u8>),
+    Noted(String),
+    /// It has stopped in the middle of what it does. The rest follows when it goes on.
+    Stalled,
+    /// The process has ended by itself.
+    Ended,
+}
+
+impl<S: Environment> Simulator<S> {
+    /// Lets the process of this node run, unless it is paused.
+    pub(crate) fn run_service(&mut self, node: usize) {
+        let stall = self.nodes[node].stall.take();
+        let stall =
+            stall.map(|after| (after, self.nodes[node].clock.read(self.end_of_pause(node))));
+        let there = &mut self.nodes[node];
+        if there.paused && stall.is_none() {
+            return;
+        }
+        let Some(mut service) = self.services[node].take() else { return };
+        there.latest = there.read(self.now);
+        let mut moment = Moment {
+            now: there.latest,
+            stall,
+            draw: self.draw,
+            drawn: there.drawn,
+            sent: there.sent,
+            resource: std::mem::take(&mut self.resource),
+            read: self.trace.is_written_down(),
+        };
+        let (deeds, wake_at) = service.run(&mut moment);
+        self.resource = moment.resource;
+        there.drawn = moment.drawn;
+        there.wake_at = wake_at;
+        self.services[node] = Some(service);
+        self.set_timer(node);
+        self.follow(node, deeds, false);
+    }
+
+    /// What a process has done takes effect, as far as it lives to see it. `late`: it has stopped since
+    /// it found out whether it leads, and only a fence helps.
+    fn follow(&mut self, node: usize, deeds: Vec<Deed<S>>, late: bool) {
+        let life = self.nodes[node].life;
+        // Whether the input of the next step may have moved the end of a leadership.
+        let mut extends = false;
+        let mut deeds = deeds.into_iter().peekable();
+        let mut stepped = false;
+        while let Some(deed) = deeds.next() {
+            match deed {
+                Deed::Took(input) => extends = self.before_step(node, &input),
+                Deed::Stepped(machine, change) => {
+                    self.nodes[node].machine = Some(*machine);
+                    self.after_step(node, std::mem::take(&mut extends), change);
+                    stepped = true;
+                }
+                Deed::Requested(action) => S::requested(self, node, &action),
+                Deed::Acted(action, at) => S::perform(self, node, action, at),
+                Deed::Wrote(order) => self.write_of_app(node, order, late),
+                Deed::SentFrame(to, bytes) => self.send_frame(node, to, bytes),
+                Deed::Noted(words) => self.trace.noted(self.now, node, words),
+                Deed::Stalled => {
+                    self.stalled[node] = deeds.collect();
+                    return;
+                }
+                Deed::Ended => {
+                    self.kill(node);
+                    self.queue.push(self.now + RESTART, Event::Restart { node, life });
+                }
+            }
+            // A step is over once what it has asked for is under way.
+            let next = deeds.peek();
+            if stepped && matches!(next, None | Some(Deed::Took(_) | Deed::Stepped(..))) {
+                stepped = false;
+                let world = world_state!(self);
+                let verdict = self.checkers.stepped(&world, node);
+                self.verdict(verdict);
+            }
+            if self.violation.is_some() || self.nodes[node].machine.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// A process is paused from now on: as it waits for something, or as soon as it runs again and in
+    /// the middle of that.
+    pub(super) fn pause_service(&mut self, node: usize) {
+        let (place, nth) = (node as u64, self.events);
+        if self.services[node].is_some() && self.draw.chance(Stream::Stall, place, nth, 500_000) {
+            let after = self.draw.between(Stream::Stall, place, !nth, (1, LONGEST_RUN));
+            self.nodes[node].stall = Some(after);
+        }
+    }
+
+    /// A process that was paused goes on, with what it was about to do.
+    pub(super) fn resume_service(&mut self, node: usize) {
+        self.nodes[node].stall = None;
+        let rest = std::mem::take(&mut self.stalled[node]);
+        self.nodes[node].latest = self.nodes[node].read(self.now);
+        self.follow(node, rest, true);
+        self.run_service(node);
+    }
+
+    /// When the pauses in force end that nobody knows to be prolonged.
+    fn end_of_pause(&self, node: usize) -> u64 {
+        let faults = self.schedule.faults.iter().zip(&self.active);
+        let ends =
+            faults.filter(|(fault, active)| **active && fault.kind == FaultKind::Pause(node));
+        let end = ends.map(|(fault, _)| nanos(fault.at + fault.lasts)).max().unwrap_or(self.now);
+        let heal = self.schedule.heal.as_ref().map_or(u64::MAX, |heal| nanos(heal.at));
+        if heal > self.now { end.min(heal) } else { end }
+    }
+
+    /// Tells the process that sent a write what became of it.
+    pub(super) fn answer_write(&mut self, write: &Write, accepted: bool) {
+        let here = self.nodes[write.node].life == write.life;
+        if let Some(service) = self.services[write.node].as_mut().filter(|_| here) {
+            service.receive_verdict(write.nth, accepted);
+            self.run_service(write.node);
+        }
+    }
+
+    /// A supervisor starts a process again that has ended by itself.
+    pub(crate) fn restart(&mut self, node: usize, life: u32) {
+        let there = &self.nodes[node];
+        if there.life == life && there.machine.is_none() && !self.is_down(node) {
+            self.start(node);
+        }
+    }
+}

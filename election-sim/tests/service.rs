@@ -1,0 +1,111 @@
+//! Real services, with the real driver, in simulated time.
+
+use election_driver::{Handle, Lease};
+use election_sim::{
+    DurationRange, Failure, Sim, Timing,
+    service::{Node, SimRuntime},
+};
+use std::{collections::HashMap, convert::Infallible, error::Error, time::Duration};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const TTL: Duration = Duration::from_secs(15);
+const PACE: Duration = Duration::from_millis(700);
+
+fn sim(name: &str) -> Sim {
+    Sim::new(name).nodes(3).timing(Timing::of(TTL))
+}
+
+/// The check that fails, with its words.
+#[track_caller]
+fn failure(sim: Sim) -> (u64, String, String) {
+    match sim.check() {
+        Err(Failure::Violated(report)) => {
+            (report.seed.0, report.violation.check.to_string(), report.violation.what.clone())
+        }
+        other => panic!("not found: {other:?}"),
+    }
+}
+
+/// Looks at its guard before every write.
+async fn careful(node: Node) -> Outcome {
+    let work = async |lease: Lease<SimRuntime>| {
+        while lease.check().is_ok() {
+            let _ = node.write(lease.epoch(), "counted");
+            node.sleep(PACE).await;
+        }
+        Ok::<_, Infallible>(())
+    };
+    Ok(node.election().build()?.run_while_leader(work).await?)
+}
+
+#[test]
+fn a_service_that_checks_never_acts_without_leading() {
+    let name = "a_service_that_checks_never_acts_without_leading";
+    let passed = sim(name)
+        .seeds(0..200)
+        .service(careful)
+        .sometimes("a second leader writes", |view| {
+            let writes = view.resource().accepted();
+            writes.windows(2).any(|pair| pair[0].node != pair[1].node)
+        })
+        .run();
+    assert!(passed.elections > 300, "{passed:?}");
+}
+
+/// Remembers for five seconds whether it leads.
+async fn caches(node: Node) -> Outcome {
+    let handle: Handle<SimRuntime> = node.election().build()?.start();
+    loop {
+        let lease = handle.elected().await?;
+        let epoch = lease.epoch();
+        drop(lease);
+        for _ in 0..5 {
+            let _ = node.write(epoch, "counted");
+            node.sleep(Duration::from_secs(1)).await;
+        }
+    }
+}
+
+#[test]
+fn a_cached_is_leader_is_found() {
+    let (seed, check, what) = failure(sim("a_cached_is_leader_is_found").service(caches));
+    println!("{seed} {check} {what}");
+    assert_eq!(check, "acts only while leading");
+    assert!(what.contains("it lost"), "{what}");
+    assert!(seed < 50);
+}
+
+/// Its guard is checked, but a pause between the check and the write is one that only a fence stops.
+#[test]
+fn a_stall_between_check_and_write_reaches_the_resource() {
+    let name = "a_stall_between_check_and_write_reaches_the_resource";
+    let short = DurationRange::millis(0, 10);
+    let sim = sim(name).service(careful).unfenced().writes_take(short);
+    let sim = sim.each_write("led when it was sent", || (), |(), write| write.led);
+    let (seed, check, what) = failure(sim);
+    println!("{seed} {check} {what}");
+    assert_eq!(check, "led when it was sent");
+}
+
+#[test]
+fn the_order_of_a_hash_map_is_found() {
+    let hashed = async |node: Node| {
+        let names: HashMap<_, _> = (0..20).map(|name| (name, name)).collect();
+        for name in names.keys() {
+            let _ = node.write_without_leading(None, name.to_string());
+        }
+        careful(node).await
+    };
+    let (seed, check, what) = failure(sim("the_order_of_a_hash_map_is_found").service(hashed));
+    println!("{seed} {check} {what}");
+    assert_eq!(check, "determinism");
+}
+
+#[test]
+fn a_service_that_never_waits_is_told_so() {
+    let spins = async |node: Node| while node.now() < node.now() + PACE {};
+    let (_, check, what) = failure(sim("a_service_that_never_waits_is_told_so").service(spins));
+    assert_eq!(check, "panic");
+    assert!(what.contains("reads the clock in a loop"), "{what}");
+}
