@@ -409,7 +409,12 @@ impl<S: Environment> Simulator<S> {
         };
         if let Some(epoch) = order.needs.token().filter(|_| !may) {
             let who = node_name(node);
-            let (what, under, why) = (&order.what, short(epoch), why_not(there, order, epoch));
+            let (what, under) = (&order.what, short(epoch));
+            let mut why = why_not(there, order, epoch);
+            // Nobody sees what a service asks.
+            if self.services[node].is_none() {
+                why += &last_asked(there);
+            }
             self.fails(
                 ACTS_ONLY_WHILE_LEADING,
                 format!("{who} writes {what:?} under {under}: {why}"),
@@ -427,18 +432,29 @@ impl<S: Environment> Simulator<S> {
     }
 }
 
+fn seconds(at: Duration) -> String {
+    format!("{:.3}s", at.as_secs_f64())
+}
+
 /// Why this process may not send a write under this epoch now, and what it was told of that.
 fn why_not<S: Environment>(there: &Node<S>, order: &Order, epoch: Epoch) -> String {
-    let seconds = |at: Duration| format!("{:.3}s", at.as_secs_f64());
     let under = short(epoch);
     let mut text = match there.lost.filter(|lost| lost.epoch == epoch) {
         Some(lost) => format!("it lost {under} at {} ({})", seconds(lost.at), lost.why),
+        None if there.work.is_some_and(|work| work.epoch == epoch) => {
+            format!("its belief in {under} has run out by its own clock")
+        }
         None => format!("this process never led under {under}"),
     };
     if let (Needs::Stopping(_), Some(lost)) = (order.needs, there.lost) {
         text += &format!(", its hard stop was at {}", seconds(lost.stop_by));
     }
-    text + &match there.asked.get() {
+    text
+}
+
+/// When the app last asked whether it leads, and what it was told.
+fn last_asked<S: Environment>(there: &Node<S>) -> String {
+    match there.asked.get() {
         None => ", and never asked whether it leads".to_owned(),
         Some(asked) => {
             let (at, answer) = (seconds(asked.at), asked.lead.map_or("no".to_owned(), short));
