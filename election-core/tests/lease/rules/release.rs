@@ -117,6 +117,25 @@ fn a_release_whose_lease_has_run_out_is_tried_once() {
     assert_eq!(refused_until(&mut hand, 60_000), [20_000]);
 }
 
+/// The database's clock has gone back: there, the lease of the term that was given up lasts on.
+#[test]
+fn a_found_term_whose_release_was_given_up_is_not_led() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(1_051), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 3_000, 0))); // too little time left
+    assert!(!refused_until(&mut hand, 60_000).is_empty());
+    while !matches!(hand.asked, Some((_, Query::Attempt { .. }))) {
+        hand.run_until_asked(60_000);
+    }
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
 #[test]
 fn a_leaving_elector_looks_for_a_win_for_a_whole_lease() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());

@@ -125,6 +125,22 @@ fn a_superseded_win_never_gives_leadership() {
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
 }
 
+/// The late answer does not settle its attempt: the row is read back, from a server that lags.
+#[test]
+fn a_late_win_that_was_released_is_not_found_again() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    let (late, _) = hand.asked.clone().unwrap();
+    assert_eq!(hand.run_until_asked(3_600), &Query::Observe, "the attempt hangs: read back");
+    hand.late(late, won(7));
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+    hand.answer(Answer::Released);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 12_000, 0))); // from before the release
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
 #[test]
 fn every_attempt_asks_for_a_term_above_all_that_were_seen() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
