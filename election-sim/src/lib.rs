@@ -49,6 +49,9 @@ mod batch;
 mod cargo;
 mod check;
 mod clock;
+// Without services nobody makes what it names.
+#[cfg_attr(not(feature = "service"), allow(dead_code))]
+mod deed;
 
 mod draw;
 pub mod explore;

@@ -1,25 +1,43 @@
 //! The driver itself in simulated time, used in every way that it offers. `election-sim/planted` has
 //! bugs of the driver that these tests find.
 
-use election_driver::{Handle, Lease, Stopped, core::Change};
+use election_driver::{
+    Changes, Handle, Lease, Lost, Stopped,
+    core::{Change, Epoch},
+};
 use election_sim::{
     Sim, Summary, Timing,
     service::{Node, SimRuntime},
 };
-use std::{error::Error, time::Duration};
+use std::{
+    cell::Cell,
+    error::Error,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 const TTL: Duration = Duration::from_secs(15);
 
 /// `ELECTION_SIM_SEEDS` asks for more.
-fn plays(name: &str, service: impl AsyncFn(Node) -> Outcome + Copy + Send + Sync + 'static) {
+fn plays(
+    name: &str,
+    must_write: &'static str,
+    service: impl AsyncFn(Node) -> Outcome + Copy + Send + Sync + 'static,
+) {
     let passed: Summary = Sim::new(name)
         .nodes(3)
         .timing(Timing::of(TTL))
         .seeds(0..200)
         .service(move |node| async move { service(node).await })
         .sometimes("a third leader is elected", |view| view.elections() > 2)
+        .sometimes(must_write, move |view| {
+            view.resource().accepted().iter().any(|write| write.what == must_write)
+        })
         .run();
     println!("{name}: {} events, {} elections", passed.events, passed.elections);
 }
@@ -31,10 +49,18 @@ fn drawn(node: &Node, most: Duration) -> Duration {
 
 #[test]
 fn work_runs_while_its_process_leads() {
-    plays("work_runs_while_its_process_leads", async |node| {
+    plays("work_runs_while_its_process_leads", "clears up", async |node| {
         let handle = node.election().build()?.start();
+        let last = Cell::new(Epoch::NONE);
         while !handle.status().closed {
-            let done = handle.run_while_leader(async |lease| work(&node, &lease).await).await;
+            let done = handle.run_while_leader(async |lease| {
+                assert!(
+                    last.replace(lease.epoch()) < lease.epoch(),
+                    "it has worked under this one"
+                );
+                work(&node, &lease).await
+            });
+            let done = done.await;
             if done.is_err() {
                 node.sleep(drawn(&node, TTL)).await;
             }
@@ -65,13 +91,14 @@ async fn work(node: &Node, lease: &Lease<SimRuntime>) -> Result<(), &'static str
 
 #[test]
 fn guards_hold_a_leadership_until_the_last_is_dropped() {
-    plays("guards_hold_a_leadership_until_the_last_is_dropped", async |node| {
+    plays("guards_hold_a_leadership_until_the_last_is_dropped", "the last", async |node| {
         let handle = node.election().build()?.start();
         let mut last = None;
         loop {
             let lease = handle.elected().await?;
             assert!(last < Some(lease.epoch()), "elected twice under {}", lease.epoch());
             last = Some(lease.epoch());
+            node.spawn(told_at_once(node.clone(), handle.changes(), lease.ended()));
             for _ in 0..=node.draw(1) {
                 node.spawn(guarded(node.clone(), lease.clone()));
             }
@@ -80,6 +107,26 @@ fn guards_hold_a_leadership_until_the_last_is_dropped() {
             assert!(lease.check().is_err(), "believed after its end");
         }
     });
+}
+
+/// Who waits for the end of a leadership learns of it when the change is told.
+async fn told_at_once(
+    node: Node,
+    mut changes: Changes,
+    ended: impl Future<Output = Lost> + Send + 'static,
+) {
+    let told = Arc::new(AtomicBool::new(false));
+    let tell = told.clone();
+    node.spawn(async move {
+        ended.await;
+        tell.store(true, Ordering::Relaxed);
+    });
+    while let Ok(Some(change)) = changes.next().await {
+        if matches!(change, Change::Lost { .. }) {
+            node.sleep(Duration::from_millis(1)).await;
+            return assert!(told.load(Ordering::Relaxed), "the change came first");
+        }
+    }
 }
 
 /// A task with a guard of its own, which it keeps until the hard stop or a little less.
@@ -101,7 +148,7 @@ async fn guarded(node: Node, lease: Lease<SimRuntime>) {
 
 #[test]
 fn handles_watches_and_changes_tell_one_story() {
-    plays("handles_watches_and_changes_tell_one_story", async |node| {
+    plays("handles_watches_and_changes_tell_one_story", "held", async |node| {
         let handle = node.election().build()?.start();
         node.spawn(watches(node.clone(), handle.clone()));
         let (mut changes, mut leading) = (handle.changes(), None);
@@ -139,7 +186,7 @@ async fn watches(node: Node, handle: Handle<SimRuntime>) {
 
 #[test]
 fn who_resigns_or_leaves_leads_no_more() {
-    plays("who_resigns_or_leaves_leads_no_more", async |node| {
+    plays("who_resigns_or_leaves_leads_no_more", "left", async |node| {
         let handle = node.election().build()?.start();
         for _ in 0..node.draw(4) {
             let lease = handle.elected().await?;
@@ -165,6 +212,7 @@ fn who_resigns_or_leaves_leads_no_more() {
         assert!(handle.status().closed && !handle.is_leader() && handle.lease().is_none());
         assert_eq!(handle.elected().await.map(|lease| lease.epoch()), Err(Stopped));
         assert!(handle.overdue().is_zero());
+        let _ = node.write_without_leading(None, "left").await;
         Ok(())
     });
 }

@@ -16,6 +16,10 @@ use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _};
 ///
 /// Its time driver must be enabled, and for quorums its I/O driver (`#[tokio::main]` does both). Spawning outside a runtime
 /// panics, as `tokio::spawn` does.
+///
+/// Time is measured by [`now`](crate::now), which counts the time that a machine is suspended. With the
+/// feature `test-util`, which is for tests, it is tokio's own once that has been paused
+/// (`#[tokio::test(start_paused = true)]`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tokio;
 
@@ -23,6 +27,10 @@ impl Runtime for Tokio {
     type Sleep = tokio::time::Sleep;
 
     fn now(&self) -> Timestamp {
+        #[cfg(feature = "test-util")]
+        if let Some(now) = paused::now() {
+            return now;
+        }
         election_driver::now()
     }
 
@@ -61,5 +69,22 @@ impl Network for Tokio {
 
     fn descriptor(stream: &Self::Stream) -> BorrowedFd<'_> {
         stream.get_ref().as_fd()
+    }
+}
+
+/// Tokio's clock after somebody has paused it.
+#[cfg(feature = "test-util")]
+mod paused {
+    use election_driver::core::Timestamp;
+    use std::{sync::OnceLock, time::Instant};
+
+    /// The reading, if tokio's clock is not the standard library's. Paused once, it never is again.
+    pub(super) fn now() -> Option<Timestamp> {
+        static ORIGIN: OnceLock<(Instant, Timestamp)> = OnceLock::new();
+        let before = Instant::now();
+        let now = tokio::time::Instant::now().into_std();
+        let (first, reading) = ORIGIN.get_or_init(|| (now, election_driver::now()));
+        let is_real = before <= now && now <= Instant::now();
+        (!is_real).then(|| *reading + now.saturating_duration_since(*first))
     }
 }

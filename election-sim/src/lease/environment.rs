@@ -5,6 +5,8 @@ use super::{
     happening::Happening,
     statement::{Done, Statement},
 };
+#[cfg(feature = "service")]
+use crate::{deed::Process, schedule::Engine, service::Life};
 use crate::{
     draw::Stream,
     fault::{FaultKind, StatementFault},
@@ -12,8 +14,6 @@ use crate::{
     simulator::{Environment, Simulator, Told},
     table::candidate,
 };
-#[cfg(feature = "service")]
-use crate::{schedule::Engine, service::Life, simulator::Service};
 use election_core::{
     Candidate, Epoch, Input, Timestamp,
     lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Ticket},
@@ -100,7 +100,7 @@ impl Environment for LeaseEnvironment {
     }
 
     #[cfg(feature = "service")]
-    fn service(simulator: &mut Simulator<Self>, node: usize) -> Option<Box<dyn Service<Self>>> {
+    fn service(simulator: &mut Simulator<Self>, node: usize) -> Option<Box<dyn Process<Lease>>> {
         let make = simulator.workload.service.clone()?;
         let (schedule, member) = (&simulator.schedule, &simulator.schedule.nodes[node]);
         let role = if member.observer { Role::Observer } else { Role::Candidate };

@@ -1,15 +1,14 @@
 //! What the code of one life and the world share.
 
-use super::Life;
+use super::life::Life;
 use crate::{
     app::Resource,
+    deed::{self, Moment},
     draw::{Draw, Stream},
-    lease::LeaseEnvironment,
-    simulator,
 };
 use election_core::{
     Input, Timestamp,
-    lease::{Action, Answer, Event, Failure, Query, Ticket},
+    lease::{Action, Answer, Event, Failure, Lease, Query, Ticket},
 };
 use election_driver::Notice;
 use std::{
@@ -20,7 +19,7 @@ use std::{
     task::Waker,
 };
 
-pub(super) type Deed = simulator::Deed<LeaseEnvironment>;
+pub(super) type Deed = deed::Deed<Lease>;
 pub(super) type Order = Box<dyn Fn(Input<Event>) + Send + Sync>;
 pub(super) type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -120,7 +119,7 @@ impl Cell {
 
 impl State {
     /// Time has passed, and the code is about to run.
-    pub(super) fn enter(&mut self, moment: &mut simulator::Moment) {
+    pub(super) fn enter(&mut self, moment: &mut Moment) {
         (self.now, self.read) = (moment.now, moment.read);
         self.stall = moment.stall;
         (self.draw, self.drawn, self.sent) = (moment.draw, moment.drawn, moment.sent);
@@ -135,10 +134,7 @@ impl State {
     }
 
     /// The code waits. Returns what it did, and when its next timer fires.
-    pub(super) fn leave(
-        &mut self,
-        moment: &mut simulator::Moment,
-    ) -> (Vec<Deed>, Option<Timestamp>) {
+    pub(super) fn leave(&mut self, moment: &mut Moment) -> (Vec<Deed>, Option<Timestamp>) {
         (moment.drawn, moment.resource) = (self.drawn, std::mem::take(&mut self.resource));
         let next = self.timers.first_key_value().map(|((at, _), _)| *at);
         (std::mem::take(&mut self.deeds), next)

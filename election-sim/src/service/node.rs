@@ -1,8 +1,8 @@
 //! What a simulated service gets: its node, and what there is around it.
 
 use super::{
-    Life,
     cell::{Cell, Deed},
+    life::Life,
     runtime::SimRuntime,
     store::SimStore,
 };

@@ -4,22 +4,23 @@ use super::{
     cell::{Cell, Deed},
     executor::{Executor, Task},
 };
-use crate::{
-    lease::LeaseEnvironment,
-    simulator::{Moment, Service},
+use crate::deed::{Moment, Process};
+use election_core::{
+    Input, Timestamp,
+    lease::{Event, Lease},
 };
-use election_core::{Input, Timestamp, lease::Event};
 use election_driver::Notice;
 
 /// So many polls at one instant, and the service will never wait.
 const POLLS: u32 = 100_000;
 
-pub(super) struct Process {
+/// The tasks of a life, and what they share with the world.
+pub(super) struct Tasks {
     cell: Cell,
     executor: Executor,
 }
 
-impl Process {
+impl Tasks {
     pub(super) fn new(cell: Cell, main: Task) -> Self {
         let mut executor = Executor::default();
         executor.spawn(main);
@@ -27,7 +28,7 @@ impl Process {
     }
 }
 
-impl Service<LeaseEnvironment> for Process {
+impl Process<Lease> for Tasks {
     fn receive(&mut self, input: Input<Event>) {
         let mut state = self.cell.state();
         match input {
@@ -70,7 +71,7 @@ impl Service<LeaseEnvironment> for Process {
     }
 }
 
-impl Process {
+impl Tasks {
     /// Passes on what operators say, once there is an elector to say it to.
     fn give_orders(&self) {
         let (order, orders) = {
@@ -84,7 +85,7 @@ impl Process {
 }
 
 /// The process is gone, and what its code does while it is dropped has no effect.
-impl Drop for Process {
+impl Drop for Tasks {
     fn drop(&mut self) {
         self.cell.state().alive = false;
     }

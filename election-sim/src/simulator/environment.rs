@@ -1,8 +1,9 @@
 //! What a protocol adds to the simulator: its state machine, the world that this machine deals with
 //! (a database, or connections and disks), and its invariants.
 
-use super::{Service, Simulator, Told, Watched};
+use super::{Simulator, Told, Watched};
 use crate::{
+    deed::Process,
     fault::FaultKind,
     schedule::{Schedule, ScheduleError},
 };
@@ -43,7 +44,7 @@ pub(crate) trait Environment: Watched + Debug {
     fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Self::Machine>;
 
     /// The user's own process, which runs the machine of this life of the node itself.
-    fn service(_: &mut Simulator<Self>, _node: usize) -> Option<Box<dyn Service<Self>>> {
+    fn service(_: &mut Simulator<Self>, _node: usize) -> Option<Box<dyn Process<Self::Machine>>> {
         None
     }
 

@@ -4,15 +4,11 @@
 //! happened and does what they ask, in the order of `election_core::drive`: publish the change,
 //! start the action, wait for the deadline or the inbox.
 
-use super::{
-    CheckerSet, Environment, Node, Violation, WorldState,
-    net::Net,
-    service::{Deed, Service},
-    world_state,
-};
+use super::{CheckerSet, Environment, Node, Violation, WorldState, net::Net, world_state};
 use crate::{
     app::{App, Resource, Write},
     clock::Clock,
+    deed::{Deed, Process},
     draw::{Draw, Stream},
     fault::Fault,
     panics,
@@ -50,9 +46,9 @@ pub(crate) struct Simulator<S: Environment> {
     pub(crate) elections: u64,
     pub(crate) workload: Arc<Workload>,
     pub(crate) apps: Vec<Option<Box<dyn App>>>,
-    pub(crate) services: Vec<Option<Box<dyn Service<S>>>>,
+    pub(crate) services: Vec<Option<Box<dyn Process<S::Machine>>>>,
     /// What a service that has stopped in the middle of a run is about to do.
-    pub(super) stalled: Vec<Vec<Deed<S>>>,
+    pub(super) stalled: Vec<Vec<Deed<S::Machine>>>,
     pub(crate) resource: Resource,
     pub(crate) net: Net,
     /// The writes under way.

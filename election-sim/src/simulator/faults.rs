@@ -91,7 +91,7 @@ impl<S: Environment> Simulator<S> {
             }
         }
         for node in heal.core {
-            if self.nodes[node].machine.is_none() && !self.is_down(node) {
+            if !self.lives(node) && !self.is_down(node) {
                 self.start(node);
             }
         }

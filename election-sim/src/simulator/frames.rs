@@ -50,8 +50,9 @@ impl<S: Environment> Simulator<S> {
     pub(crate) fn arrive_frame(&mut self, slot: usize) {
         let Some(frame) = self.net.frames[slot].take() else { return };
         self.net.free.push(slot);
+        let up = self.lives(frame.to);
         let there = &mut self.nodes[frame.to];
-        let down = there.machine.is_none();
+        let down = !up;
         self.trace.frame_arrived(self.now, &frame, down.then_some("nobody is up"));
         if down {
             return;

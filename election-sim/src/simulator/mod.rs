@@ -13,17 +13,12 @@ mod node;
 mod observer;
 mod process;
 mod seen;
-// Without services nobody makes what it carries out.
-#[cfg_attr(not(feature = "service"), allow(dead_code))]
 mod service;
 
-pub(crate) use environment::{ActionOf, Environment, EventOf};
+pub(crate) use environment::{Environment, EventOf};
 pub(crate) use event_loop::Simulator;
 pub(crate) use hooks::hooks;
 pub(crate) use net::Frame;
 pub(crate) use node::{LostLeadership, Node, Work};
 pub use observer::Violation;
 pub(crate) use observer::{CheckerSet, Told, Watched, WorldState, world_state};
-pub(crate) use service::Service;
-#[cfg(feature = "service")]
-pub(crate) use service::{Deed, Moment};

@@ -28,23 +28,24 @@ impl<S: Environment> Simulator<S> {
         }
         self.nodes[node].life += 1;
         let Some(machine) = S::birth(self, node) else { return };
+        self.services[node] = S::service(self, node);
         let there = &mut self.nodes[node];
-        there.machine = Some(machine);
+        // A service starts its elector when it likes.
+        there.machine = self.services[node].is_none().then_some(machine);
         there.inbox.clear();
         there.app_due = false;
         (there.asked, there.lost) = Default::default();
         there.frames.clear();
         there.latest = Timestamp::ZERO;
         self.apps[node] = self.workload.app.as_ref().map(|make| make(node));
-        self.services[node] = S::service(self, node);
         self.trace.met(self.now, node, Fate::Born);
-        let world = world_state!(self);
-        self.checkers.born(&world, node);
-        self.run_app(node, |app, context| app.started(context));
-        S::born(self, node);
         if self.services[node].is_some() {
             self.run_service(node);
         } else {
+            let world = world_state!(self);
+            self.checkers.born(&world, node);
+            self.run_app(node, |app, context| app.started(context));
+            S::born(self, node);
             self.step(node, Input::Tick);
         }
         if self.any(|what| *what == FaultKind::Unhealthy(node)) {
@@ -69,7 +70,8 @@ impl<S: Environment> Simulator<S> {
     pub(crate) fn kill(&mut self, node: usize) {
         let there = &mut self.nodes[node];
         there.start_due = false;
-        if there.machine.take().is_none() {
+        let elector = there.machine.take();
+        if elector.is_none() && self.services[node].is_none() {
             return;
         }
         there.inbox.clear();
@@ -81,9 +83,20 @@ impl<S: Environment> Simulator<S> {
         there.stall = None;
         self.queue.set_timer(node, u64::MAX);
         self.trace.met(self.now, node, Fate::Died);
+        if elector.is_some() {
+            self.elector_ended(node);
+        }
+    }
+
+    pub(super) fn elector_ended(&mut self, node: usize) {
         let world = world_state!(self);
         self.checkers.died(&world, node);
         S::died(self, node);
+    }
+
+    /// Whether a process runs on this node. Its elector may have ended, or not begun.
+    pub(crate) fn lives(&self, node: usize) -> bool {
+        self.nodes[node].machine.is_some() || self.services[node].is_some()
     }
 
     /// The machine `onto` becomes a copy of the machine `from` as it is now, incarnation and clock
@@ -136,12 +149,12 @@ impl<S: Environment> Simulator<S> {
     /// Hands an input to a process, or to its inbox while it is paused.
     pub(crate) fn input(&mut self, node: usize, input: Input<EventOf<S>>) {
         let there = &mut self.nodes[node];
-        if there.machine.is_none() {
-            return;
-        }
         if let Some(service) = &mut self.services[node] {
             service.receive(input);
             return self.run_service(node);
+        }
+        if there.machine.is_none() {
+            return;
         }
         if !there.paused {
             return self.step(node, input);
@@ -160,10 +173,10 @@ impl<S: Environment> Simulator<S> {
             self.resume_service(node);
         }
         loop {
-            let there = &mut self.nodes[node];
-            if there.paused || there.machine.is_none() || self.violation.is_some() {
+            if self.nodes[node].paused || !self.lives(node) || self.violation.is_some() {
                 return;
             }
+            let there = &mut self.nodes[node];
             let local = there.clock.read(self.now);
             if there.wake_at.is_some_and(|at| at <= local) {
                 self.timer(node);
@@ -257,7 +270,7 @@ impl<S: Environment> Simulator<S> {
     pub(super) fn set_timer(&mut self, node: usize) {
         let there = &self.nodes[node];
         let at = match there.wake_at {
-            Some(at) if there.machine.is_some() && (!there.paused || there.stall.is_some()) => {
+            Some(at) if self.lives(node) && (!there.paused || there.stall.is_some()) => {
                 there.clock.when(at).max(self.now)
             }
             _ => u64::MAX,

@@ -14,7 +14,7 @@ impl<S: Environment> Seen for Simulator<S> {
     }
 
     fn is_up(&self, node: usize) -> bool {
-        self.nodes.get(node).is_some_and(|node| node.machine.is_some())
+        node < self.nodes.len() && self.lives(node)
     }
 
     fn leads(&self, node: usize) -> Option<Epoch> {

@@ -3,70 +3,21 @@
 //! Such a process is polled when something has come for it or one of its timers is due. What it has
 //! done by the time it waits again takes effect in order and at that instant.
 
-use super::{ActionOf, CheckerSet, Environment, EventOf, Simulator, WorldState, world_state};
+use super::{CheckerSet, Environment, Simulator, WorldState, world_state};
 use crate::{
-    app::{Order, Resource, Write},
-    draw::{Draw, Stream},
+    app::Write,
+    deed::{Deed, Moment},
+    draw::Stream,
     fault::FaultKind,
     queue::Event,
     span::nanos,
 };
-use election_core::{Change, Input, Timestamp};
+use election_core::Protocol as _;
 
 /// How long a supervisor waits before it starts a process again that has ended.
 const RESTART: u64 = 1_000_000_000;
 /// A process reads its clock or does something about this often before it waits again.
 const LONGEST_RUN: u64 = 20;
-
-/// The real code of one life of a node.
-pub(crate) trait Service<S: Environment> {
-    /// Something has come for the elector: an answer, a notification, or an operator's order.
-    fn receive(&mut self, input: Input<EventOf<S>>);
-
-    /// A frame has come from the service of another node.
-    fn receive_frame(&mut self, from: usize, bytes: Vec<u8>);
-
-    /// The resource has decided on the `nth` write of the node.
-    fn receive_verdict(&mut self, nth: u64, accepted: bool);
-
-    /// Runs whatever is ready. Returns what it did, in order, and when it is to run again.
-    fn run(&mut self, moment: &mut Moment) -> (Vec<Deed<S>>, Option<Timestamp>);
-}
-
-/// What a process sees of the world while it runs.
-#[derive(Debug)]
-pub(crate) struct Moment {
-    pub(crate) now: Timestamp,
-    /// After so many calls the clock reads this: the process has stopped in between.
-    pub(crate) stall: Option<(u64, Timestamp)>,
-    pub(crate) draw: Draw,
-    /// The number of draws of the node, over all lives.
-    pub(crate) drawn: u64,
-    /// The number of writes of the node, over all lives.
-    pub(crate) sent: u64,
-    pub(crate) resource: Resource,
-    /// Somebody is going to read the notes.
-    pub(crate) read: bool,
-}
-
-/// What a process has done.
-pub(crate) enum Deed<S: Environment> {
-    /// Its driver has taken an input out of its mailbox.
-    Took(Input<EventOf<S>>),
-    /// Its machine has taken a step.
-    Stepped(Box<S::Machine>, Option<Change>),
-    /// Its step has requested this.
-    Requested(ActionOf<S>),
-    /// Its driver has begun an action that was requested at this time.
-    Acted(ActionOf<S>, Timestamp),
-    Wrote(Order),
-    SentFrame(usize, Vec<u8>),
-    Noted(String),
-    /// It has stopped in the middle of what it does. The rest follows when it goes on.
-    Stalled,
-    /// The process has ended by itself.
-    Ended,
-}
 
 impl<S: Environment> Simulator<S> {
     /// Lets the process of this node run, unless it is paused.
@@ -100,19 +51,23 @@ impl<S: Environment> Simulator<S> {
 
     /// What a process has done takes effect, as far as it lives to see it. `late`: it has stopped since
     /// it found out whether it leads, and only a fence helps.
-    fn follow(&mut self, node: usize, deeds: Vec<Deed<S>>, late: bool) {
+    fn follow(&mut self, node: usize, deeds: Vec<Deed<S::Machine>>, late: bool) {
         let life = self.nodes[node].life;
         // Whether the input of the next step may have moved the end of a leadership.
         let mut extends = false;
         let mut deeds = deeds.into_iter().peekable();
-        let mut stepped = false;
+        let (mut stepped, mut over) = (false, false);
         while let Some(deed) = deeds.next() {
             match deed {
                 Deed::Took(input) => extends = self.before_step(node, &input),
                 Deed::Stepped(machine, change) => {
-                    self.nodes[node].machine = Some(*machine);
+                    let finished = machine.is_finished();
+                    if self.nodes[node].machine.replace(*machine).is_none() {
+                        let world = world_state!(self);
+                        self.checkers.born(&world, node);
+                    }
                     self.after_step(node, std::mem::take(&mut extends), change);
-                    stepped = true;
+                    (stepped, over) = (true, finished);
                 }
                 Deed::Requested(action) => S::requested(self, node, &action),
                 Deed::Acted(action, at) => S::perform(self, node, action, at),
@@ -135,8 +90,12 @@ impl<S: Environment> Simulator<S> {
                 let world = world_state!(self);
                 let verdict = self.checkers.stepped(&world, node);
                 self.verdict(verdict);
+                if std::mem::take(&mut over) {
+                    self.nodes[node].machine = None;
+                    self.elector_ended(node);
+                }
             }
-            if self.violation.is_some() || self.nodes[node].machine.is_none() {
+            if self.violation.is_some() || !self.lives(node) {
                 return;
             }
         }
@@ -183,7 +142,7 @@ impl<S: Environment> Simulator<S> {
     /// A supervisor starts a process again that has ended by itself.
     pub(crate) fn restart(&mut self, node: usize, life: u32) {
         let there = &self.nodes[node];
-        if there.life == life && there.machine.is_none() && !self.is_down(node) {
+        if there.life == life && !self.lives(node) && !self.is_down(node) {
             self.start(node);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::quorum::{
     machine::Quorum,
-    message::Availability,
+    message::{Availability, Role},
     state::{leadership::Leadership, timers::Timer, voter::Eligibility},
 };
 
@@ -104,7 +104,8 @@ impl Quorum {
             return;
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
-        let Some(primary) = primary else { return };
+        // One that has started again has no position yet, and it may never lead again.
+        let Some(primary) = primary.filter(|it| it.role == Role::Primary) else { return };
         if !self.data.is_known() {
             return;
         }

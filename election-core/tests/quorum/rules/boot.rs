@@ -410,6 +410,24 @@ fn a_wiped_node_that_starts_again_still_knows_that_it_was_wiped() {
     assert_eq!(hand.quorum.supported(), Some((C, epoch(9))));
 }
 
+/// A primary that has started again, and reads its data still, says nothing of how far these have come.
+#[test]
+fn a_wiped_node_has_caught_up_with_nobody_who_reads_its_data() {
+    let wiped = Ballot { floor: offset(7), ..ballot(3, 5, None) };
+    let mut hand = Hand::booted_from(config(3, A), wiped, Some(offset(0)));
+    hand.hear(C, Beat { position: offset(7), ..primary(9) });
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(9))));
+    assert_eq!(hand.saved.last().unwrap().floor, offset(7));
+    hand.replace(C);
+    let loading = Beat { position: offset(0), availability: Loading, ..replica(9) };
+    hand.hear(C, loading);
+    assert!(hand.saved.iter().all(|ballot| ballot.floor == offset(7)), "{:?}", hand.saved);
+    hand.listen(BOOTED + 6_000, &[(B, Beat { position: offset(6), ..replica(9) }), (C, loading)]);
+    hand.sent.clear();
+    hand.offer(B, 10, offset(6));
+    assert_eq!(hand.votes(), [], "it may have acknowledged 7 itself");
+}
+
 #[test]
 fn a_node_whose_list_has_changed_leaves_its_ballot_alone() {
     // A new record would name the new list, and the next start would vote without anybody's consent.

@@ -1,0 +1,57 @@
+//! Real code around the machine of a node, as the simulator sees it: what it does, and what comes for it.
+
+use crate::{
+    app::{Order, Resource},
+    draw::Draw,
+};
+use election_core::{Change, Input, Protocol, Timestamp};
+
+/// The real code of one life of a node.
+pub(crate) trait Process<P: Protocol> {
+    /// Something has come for the elector: an answer, a notification, or an operator's order.
+    fn receive(&mut self, input: Input<P::Event>);
+
+    /// A frame has come from the service of another node.
+    fn receive_frame(&mut self, from: usize, bytes: Vec<u8>);
+
+    /// The resource has decided on the `nth` write of the node.
+    fn receive_verdict(&mut self, nth: u64, accepted: bool);
+
+    /// Runs whatever is ready. Returns what it did, in order, and when it is to run again.
+    fn run(&mut self, moment: &mut Moment) -> (Vec<Deed<P>>, Option<Timestamp>);
+}
+
+/// What a process sees of the world while it runs.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    pub(crate) now: Timestamp,
+    /// After so many calls the clock reads this: the process has stopped in between.
+    pub(crate) stall: Option<(u64, Timestamp)>,
+    pub(crate) draw: Draw,
+    /// The number of draws of the node, over all lives.
+    pub(crate) drawn: u64,
+    /// The number of writes of the node, over all lives.
+    pub(crate) sent: u64,
+    pub(crate) resource: Resource,
+    /// Somebody is going to read the notes.
+    pub(crate) read: bool,
+}
+
+/// What a process has done.
+pub(crate) enum Deed<P: Protocol> {
+    /// Its driver has taken an input out of its mailbox.
+    Took(Input<P::Event>),
+    /// Its machine has taken a step.
+    Stepped(Box<P>, Option<Change>),
+    /// Its step has requested this.
+    Requested(P::Action),
+    /// Its driver has begun an action that was requested at this time.
+    Acted(P::Action, Timestamp),
+    Wrote(Order),
+    SentFrame(usize, Vec<u8>),
+    Noted(String),
+    /// It has stopped in the middle of what it does. The rest follows when it goes on.
+    Stalled,
+    /// The process has ended by itself.
+    Ended,
+}
