@@ -11,6 +11,9 @@ pub(crate) trait Process<P: Protocol> {
     /// Something has come for the elector: an answer, a notification, or an operator's order.
     fn receive(&mut self, input: Input<P::Event>);
 
+    /// Whether anybody waits for this: an answer whose question was dropped reaches nobody.
+    fn awaits(&self, input: &Input<P::Event>) -> bool;
+
     /// A frame has come from the service of another node.
     fn receive_frame(&mut self, from: usize, bytes: Vec<u8>);
 
@@ -50,8 +53,9 @@ pub(crate) enum Deed<P: Protocol> {
     Wrote(Order),
     SentFrame(usize, Vec<u8>),
     Noted(String),
-    /// It has stopped in the middle of what it does. The rest follows when it goes on.
-    Stalled,
+    /// It has stopped in the middle of what it does, and its clock reads this when it goes on. The rest
+    /// follows then.
+    Stalled(Timestamp),
     /// The process has ended by itself.
     Ended,
 }

@@ -202,7 +202,7 @@ fn who_resigns_or_leaves_leads_no_more() {
                     drop(lease);
                     handle.set_healthy(false);
                     handle.watch().until(|status| status.tenure.is_none()).await;
-                    node.sleep(drawn(&node, 2 * TTL)).await;
+                    node.sleep(drawn(&node, TTL)).await;
                     handle.set_healthy(true);
                 }
                 _ => {}
@@ -212,7 +212,7 @@ fn who_resigns_or_leaves_leads_no_more() {
         assert!(handle.status().closed && !handle.is_leader() && handle.lease().is_none());
         assert_eq!(handle.elected().await.map(|lease| lease.epoch()), Err(Stopped));
         assert!(handle.overdue().is_zero());
-        let _ = node.write_without_leading(None, "left").await;
+        let _ = node.write_without_leading(None, "left");
         Ok(())
     });
 }

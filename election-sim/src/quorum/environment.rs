@@ -69,10 +69,16 @@ pub(crate) struct Heard<'a> {
 impl QuorumNodeState {
     /// How far a witness has recorded that its primaries have come; `None` for a node with data.
     pub(crate) fn recorded(&self) -> Option<Position> {
-        self.is_witness.then(|| match self.disk.durable() {
+        self.is_witness.then(|| self.floor())
+    }
+
+    /// The data below which the node votes for nobody, by its ballot: what a witness has recorded, and
+    /// what a node that has lost its data once had or heard of.
+    pub(crate) fn floor(&self) -> Position {
+        match self.disk.durable() {
             Stored::Ballot(ballot) => ballot.floor,
             Stored::Nothing | Stored::Torn => Position::default(),
-        })
+        }
     }
 
     /// Whether the node has the data up to this position, or has recorded it.

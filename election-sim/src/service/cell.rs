@@ -155,7 +155,7 @@ impl State {
         );
         if let Some((_, later)) = self.stall.take_if(|(after, _)| *after < self.calls) {
             self.now = self.now.max(later);
-            self.deeds.push(Deed::Stalled);
+            self.deeds.push(Deed::Stalled(self.now));
         }
     }
 
@@ -164,11 +164,17 @@ impl State {
         self.draw.between(Stream::App, self.node, self.drawn, (0, most))
     }
 
+    /// The driver does something, at the instant at which it has last read the clock.
     pub(super) fn does(&mut self, deed: Deed) {
         if self.alive {
-            self.called();
             self.deeds.push(deed);
         }
+    }
+
+    /// The user's code does something. The process may have stopped before that.
+    pub(super) fn acts(&mut self, deed: Deed) {
+        self.called();
+        self.does(deed);
     }
 
     /// Sets a timer, or moves the one of this number.
@@ -195,6 +201,10 @@ impl State {
         let Some((Action::Query { ticket, deadline, .. }, at)) = self.asked.clone() else { return };
         self.statement = Some((ticket, Mailbox::default()));
         self.does(Deed::Acted(Action::Query { ticket, query: query.clone(), deadline }, at));
+    }
+
+    pub(super) fn awaits(&self, ticket: Ticket) -> bool {
+        self.statement.as_ref().is_some_and(|(asked, _)| *asked == ticket)
     }
 
     /// The driver waits no longer for the answer.

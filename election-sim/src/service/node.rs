@@ -120,7 +120,7 @@ impl Node {
         let read = self.cell.state().read;
         if read {
             let words = what.to_string();
-            self.cell.state().does(Deed::Noted(words));
+            self.cell.state().acts(Deed::Noted(words));
         }
     }
 
@@ -154,7 +154,7 @@ impl Node {
         state.sent += 1;
         let nth = state.sent;
         state.await_verdict(nth);
-        state.does(Deed::Wrote(Order { needs, what }));
+        state.acts(Deed::Wrote(Order { needs, what }));
         Written { cell: self.cell.clone(), nth }
     }
 
@@ -168,7 +168,7 @@ impl Node {
     /// Sends a frame to the service of another node, over a network that may lose, duplicate, delay
     /// and reorder it.
     pub fn send(&self, to: usize, bytes: impl Into<Vec<u8>>) {
-        self.cell.state().does(Deed::SentFrame(to, bytes.into()));
+        self.cell.state().acts(Deed::SentFrame(to, bytes.into()));
     }
 
     /// The next frame, and the number of the node that has sent it. One task at a time may wait for it.

@@ -39,6 +39,13 @@ impl Process<Lease> for Tasks {
         }
     }
 
+    fn awaits(&self, input: &Input<Event>) -> bool {
+        match input {
+            Input::Event(Event::Answer { ticket, .. }) => self.cell.state().awaits(*ticket),
+            _ => true,
+        }
+    }
+
     fn receive_frame(&mut self, from: usize, bytes: Vec<u8>) {
         self.cell.state().frames.put((from, bytes));
     }

@@ -19,7 +19,7 @@ use crate::{
     trace::Trace,
     workload::{EachWrite, Seen as _, View, Workload},
 };
-use election_core::{Epoch, Input};
+use election_core::{Epoch, Input, Timestamp};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// A run in progress.
@@ -48,7 +48,7 @@ pub(crate) struct Simulator<S: Environment> {
     pub(crate) apps: Vec<Option<Box<dyn App>>>,
     pub(crate) services: Vec<Option<Box<dyn Process<S::Machine>>>>,
     /// What a service that has stopped in the middle of a run is about to do.
-    pub(super) stalled: Vec<Vec<Deed<S::Machine>>>,
+    pub(super) stalled: Vec<Option<(Timestamp, Vec<Deed<S::Machine>>)>>,
     pub(crate) resource: Resource,
     pub(crate) net: Net,
     /// The writes under way.
@@ -93,7 +93,7 @@ impl<S: Environment> Simulator<S> {
             elections: 0,
             apps: schedule.nodes.iter().map(|_| None).collect(),
             services: schedule.nodes.iter().map(|_| None).collect(),
-            stalled: schedule.nodes.iter().map(|_| Vec::new()).collect(),
+            stalled: schedule.nodes.iter().map(|_| None).collect(),
             resource: if workload.unfenced { Resource::unfenced() } else { Resource::default() },
             writes: Vec::new(),
             free_writes: Vec::new(),

@@ -79,7 +79,7 @@ impl<S: Environment> Simulator<S> {
         there.wake_at = None;
         self.apps[node] = None;
         self.services[node] = None;
-        self.stalled[node].clear();
+        self.stalled[node] = None;
         there.stall = None;
         self.queue.set_timer(node, u64::MAX);
         self.trace.met(self.now, node, Fate::Died);

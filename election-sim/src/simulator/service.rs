@@ -74,8 +74,8 @@ impl<S: Environment> Simulator<S> {
                 Deed::Wrote(order) => self.write_of_app(node, order, late),
                 Deed::SentFrame(to, bytes) => self.send_frame(node, to, bytes),
                 Deed::Noted(words) => self.trace.noted(self.now, node, words),
-                Deed::Stalled => {
-                    self.stalled[node] = deeds.collect();
+                Deed::Stalled(until) => {
+                    self.stalled[node] = Some((until, deeds.collect()));
                     return;
                 }
                 Deed::Ended => {
@@ -114,20 +114,28 @@ impl<S: Environment> Simulator<S> {
     /// A process that was paused goes on, with what it was about to do.
     pub(super) fn resume_service(&mut self, node: usize) {
         self.nodes[node].stall = None;
-        let rest = std::mem::take(&mut self.stalled[node]);
-        self.nodes[node].latest = self.nodes[node].read(self.now);
-        self.follow(node, rest, true);
+        if let Some((until, rest)) = self.stalled[node].take() {
+            // The rate of its clock may have changed meanwhile, and it never goes back.
+            self.nodes[node].latest = self.nodes[node].read(self.now).max(until);
+            self.follow(node, rest, true);
+        }
         self.run_service(node);
     }
 
-    /// When the pauses in force end that nobody knows to be prolonged.
+    /// When a process that is paused goes on, by the schedule.
     fn end_of_pause(&self, node: usize) -> u64 {
-        let faults = self.schedule.faults.iter().zip(&self.active);
-        let ends =
-            faults.filter(|(fault, active)| **active && fault.kind == FaultKind::Pause(node));
-        let end = ends.map(|(fault, _)| nanos(fault.at + fault.lasts)).max().unwrap_or(self.now);
         let heal = self.schedule.heal.as_ref().map_or(u64::MAX, |heal| nanos(heal.at));
-        if heal > self.now { end.min(heal) } else { end }
+        let paused = |kind: &FaultKind| matches!(kind, FaultKind::Pause(n) | FaultKind::Suspend(n) if *n == node);
+        let mut end = self.now;
+        // One pause may begin within another.
+        while let Some(later) = self.schedule.faults.iter().find_map(|fault| {
+            let ends = nanos(fault.at.saturating_add(fault.lasts));
+            let ends = if nanos(fault.at) < heal { ends.min(heal.max(self.now)) } else { ends };
+            (paused(&fault.kind) && nanos(fault.at) <= end && ends > end).then_some(ends)
+        }) {
+            end = later;
+        }
+        end
     }
 
     /// Tells the process that sent a write what became of it.

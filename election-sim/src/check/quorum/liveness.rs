@@ -145,10 +145,10 @@ fn may_be_paused(world: &WorldState<'_>) -> bool {
     })
 }
 
-/// Whether a witness of the core has recorded data that no node of the core has.
+/// Whether a node of the core demands data, by its ballot, that no node of the core has.
 fn data_are_away(world: &WorldState<'_>, heal: &Heal) -> bool {
     let states = || heal.core.iter().map(|node| &world.nodes[*node].state);
     let newest = states().filter(|state| state.recorded().is_none());
     let newest = newest.map(|state| state.data.position()).max();
-    states().filter_map(QuorumNodeState::recorded).max() > newest
+    states().map(QuorumNodeState::floor).max() > newest
 }
