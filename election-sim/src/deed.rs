@@ -59,3 +59,6 @@ pub(crate) enum Deed<P: Protocol> {
     /// The process has ended by itself.
     Ended,
 }
+
+/// What a process that has stopped does when it goes on, and what its clock reads then at least.
+pub(crate) type Rest<P> = (Timestamp, Vec<Deed<P>>);

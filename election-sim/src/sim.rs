@@ -170,7 +170,7 @@ impl Sim {
     ///     let election = node.election().build()?;
     ///     let work = async |lease: election_driver::Lease<_>| {
     ///         while lease.check().is_ok() {
-    ///             let _ = node.write(lease.epoch(), "counted").await;
+    ///             let _ = node.write(lease.epoch(), "counted").decided().await;
     ///         }
     ///         Ok::<_, std::convert::Infallible>(())
     ///     };

@@ -74,7 +74,7 @@ async fn work(node: &Node, lease: &Lease<SimRuntime>) -> Result<(), &'static str
     assert!(lease.is_held() || lease.lost().await.term.epoch == lease.epoch());
     let end = node.now() + drawn(node, 20 * TTL);
     while lease.check().is_ok() {
-        let _ = node.write(lease.epoch(), "works");
+        node.write(lease.epoch(), "works");
         if node.now() > end {
             return if node.draw(1) == 0 { Ok(()) } else { Err("cannot go on") };
         }
@@ -84,7 +84,7 @@ async fn work(node: &Node, lease: &Lease<SimRuntime>) -> Result<(), &'static str
         }
     }
     loop {
-        let _ = node.write_while_stopping(lease.epoch(), "clears up");
+        node.write_while_stopping(lease.epoch(), "clears up");
         node.sleep(Duration::from_millis(100)).await;
     }
 }
@@ -134,7 +134,7 @@ async fn guarded(node: Node, lease: Lease<SimRuntime>) {
     let ended = lease.ended();
     while lease.until_lost(node.sleep(drawn(&node, Duration::from_secs(3)))).await.is_ok() {
         if lease.is_held() {
-            let _ = node.write(lease.epoch(), "guarded");
+            node.write(lease.epoch(), "guarded");
         }
     }
     assert_eq!(ended.await.term, *lease.term());
@@ -142,7 +142,7 @@ async fn guarded(node: Node, lease: Lease<SimRuntime>) {
         lease.hard_stop().await;
         assert!(node.now() >= lease.stop_by());
     } else if node.now() < lease.stop_by() {
-        let _ = node.write_while_stopping(lease.epoch(), "the last");
+        node.write_while_stopping(lease.epoch(), "the last");
     }
 }
 
@@ -172,10 +172,10 @@ async fn watches(node: Node, handle: Handle<SimRuntime>) {
     let mut watch = handle.watch();
     while !watch.get().closed {
         if let Some(lease) = handle.lease() {
-            let _ = node.write(lease.epoch(), "held");
+            node.write(lease.epoch(), "held");
         }
         if let (true, Some(tenure)) = (handle.is_leader(), handle.status().tenure) {
-            let _ = node.write(tenure.term.epoch, "leads");
+            node.write(tenure.term.epoch, "leads");
         }
         if let Err(other) = handle.require() {
             assert!(other.leader.is_none_or(|term| term.epoch.get() > 0));
@@ -212,7 +212,7 @@ fn who_resigns_or_leaves_leads_no_more() {
         assert!(handle.status().closed && !handle.is_leader() && handle.lease().is_none());
         assert_eq!(handle.elected().await.map(|lease| lease.epoch()), Err(Stopped));
         assert!(handle.overdue().is_zero());
-        let _ = node.write_without_leading(None, "left");
+        node.write_without_leading(None, "left");
         Ok(())
     });
 }

@@ -31,7 +31,7 @@ fn failure(sim: Sim) -> (u64, String, String) {
 async fn careful(node: Node) -> Outcome {
     let work = async |lease: Lease<SimRuntime>| {
         while lease.check().is_ok() {
-            let _ = node.write(lease.epoch(), "counted");
+            node.write(lease.epoch(), "counted");
             node.sleep(PACE).await;
         }
         Ok::<_, Infallible>(())
@@ -61,7 +61,7 @@ async fn caches(node: Node) -> Outcome {
         let epoch = lease.epoch();
         drop(lease);
         for _ in 0..5 {
-            let _ = node.write(epoch, "counted");
+            node.write(epoch, "counted");
             node.sleep(Duration::from_secs(1)).await;
         }
     }
@@ -93,7 +93,7 @@ fn the_order_of_a_hash_map_is_found() {
     let hashed = async |node: Node| {
         let names: HashMap<_, _> = (0..20).map(|name| (name, name)).collect();
         for name in names.keys() {
-            let _ = node.write_without_leading(None, name.to_string());
+            node.write_without_leading(None, name.to_string());
         }
         careful(node).await
     };

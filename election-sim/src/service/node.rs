@@ -12,9 +12,8 @@ use election_driver::{Builder, Election, Runtime as _};
 use std::{
     fmt,
     future::{Future, poll_fn},
-    pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::Poll,
     time::Duration,
 };
 
@@ -72,7 +71,6 @@ impl Node {
 
     /// An election with the name, the store, the runtime and the timing filled in. A process takes
     /// part in one.
-    #[must_use]
     pub fn election(&self) -> Builder<SimRuntime, SimStore> {
         let config = self.life.config.clone();
         Election::builder_on(self.runtime.clone(), "simulated")
@@ -127,8 +125,7 @@ impl Node {
     /// Sends a write to the resource under this token. It arrives later, or never. The run fails if
     /// this process does not lead under the token at this instant.
     ///
-    /// The write is sent at once. What is returned completes when the resource has decided, with an
-    /// error if it has served a later leader; drop it, and nobody learns that.
+    /// The write is sent at once. [`Written::decided`] waits for the resource's answer.
     pub fn write(&self, token: Epoch, what: impl Into<String>) -> Written {
         self.order(Needs::Leading(token), what.into())
     }
@@ -181,7 +178,7 @@ impl Node {
     }
 }
 
-/// A write under way. Completes when the resource has decided on it.
+/// A write under way.
 pub struct Written {
     cell: Cell,
     nth: u64,
@@ -193,14 +190,17 @@ impl fmt::Debug for Written {
     }
 }
 
-impl Future for Written {
-    type Output = Result<(), Refused>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.cell.state().take_verdict(self.nth, cx.waker()) {
-            Some(accepted) => Poll::Ready(if accepted { Ok(()) } else { Err(Refused) }),
+impl Written {
+    /// Waits until the resource has decided.
+    ///
+    /// # Errors
+    /// If it has served a later leader.
+    pub async fn decided(self) -> Result<(), Refused> {
+        let accepted = poll_fn(|cx| match self.cell.state().take_verdict(self.nth, cx.waker()) {
+            Some(accepted) => Poll::Ready(accepted),
             None => Poll::Pending,
-        }
+        });
+        accepted.await.then_some(()).ok_or(Refused)
     }
 }
 

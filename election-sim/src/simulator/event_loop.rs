@@ -8,7 +8,7 @@ use super::{CheckerSet, Environment, Node, Violation, WorldState, net::Net, worl
 use crate::{
     app::{App, Resource, Write},
     clock::Clock,
-    deed::{Deed, Process},
+    deed::{Process, Rest},
     draw::{Draw, Stream},
     fault::Fault,
     panics,
@@ -19,7 +19,7 @@ use crate::{
     trace::Trace,
     workload::{EachWrite, Seen as _, View, Workload},
 };
-use election_core::{Epoch, Input, Timestamp};
+use election_core::{Epoch, Input};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// A run in progress.
@@ -48,7 +48,7 @@ pub(crate) struct Simulator<S: Environment> {
     pub(crate) apps: Vec<Option<Box<dyn App>>>,
     pub(crate) services: Vec<Option<Box<dyn Process<S::Machine>>>>,
     /// What a service that has stopped in the middle of a run is about to do.
-    pub(super) stalled: Vec<Option<(Timestamp, Vec<Deed<S::Machine>>)>>,
+    pub(super) stalled: Vec<Option<Rest<S::Machine>>>,
     pub(crate) resource: Resource,
     pub(crate) net: Net,
     /// The writes under way.
