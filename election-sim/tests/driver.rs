@@ -201,13 +201,22 @@ fn who_resigns_or_leaves_leads_no_more() {
                 1 => {
                     drop(lease);
                     handle.set_healthy(false);
-                    handle.watch().until(|status| status.tenure.is_none()).await;
+                    node.sleep(Duration::from_millis(1)).await;
+                    assert!(!handle.is_leader(), "it is unfit, and leads");
                     node.sleep(drawn(&node, TTL)).await;
                     handle.set_healthy(true);
                 }
                 _ => {}
             }
         }
+        handle.withdraw();
+        for _ in 0..100 {
+            if handle.status().closed {
+                break;
+            }
+            node.sleep(Duration::from_secs(1)).await;
+        }
+        assert!(handle.status().closed, "it has not left within 100 s");
         handle.shutdown().await;
         assert!(handle.status().closed && !handle.is_leader() && handle.lease().is_none());
         assert_eq!(handle.elected().await.map(|lease| lease.epoch()), Err(Stopped));
