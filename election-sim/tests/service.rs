@@ -104,7 +104,11 @@ fn the_order_of_a_hash_map_is_found() {
 
 #[test]
 fn a_service_that_never_waits_is_told_so() {
-    let spins = async |node: Node| while node.now() < node.now() + PACE {};
+    let spins = async |node: Node| {
+        let _elector = node.election().build().expect("a name").start(); // dropped in the panic
+        node.sleep(PACE).await;
+        while node.now() < node.now() + PACE {}
+    };
     let (_, check, what) = failure(sim("a_service_that_never_waits_is_told_so").service(spins));
     assert_eq!(check, "panic");
     assert!(what.contains("reads the clock in a loop"), "{what}");
