@@ -25,7 +25,7 @@ pub(crate) struct Subject {
 
 /// Both protocols, and the ground of both.
 pub(crate) const CORE: Subject = Subject {
-    crates: &["election-core", "election-sim"],
+    crates: &["election-core", "election-driver", "election-sim"],
     rewritten: "election-core",
     prefix: "",
     copy: "mutants",
