@@ -203,14 +203,12 @@ impl<R: Runtime, S: Store> Builder<R, S> {
         let config = self.config.build()?;
         let namespace = Namespace::new(&self.name).map_err(named("name of the election"))?;
         let node = self.node.unwrap_or_else(default_node);
+        let id = NodeId::new(&node).map_err(named("node"))?;
         let registration = Registration {
             namespace,
             candidate: match self.runtime.observer() {
                 Some(observer) => observer.candidate(),
-                None => Candidate {
-                    id: NodeId::new(&node).map_err(named("node"))?,
-                    incarnation: Incarnation::new(Uuid::new_v4()),
-                },
+                None => Candidate { id, incarnation: Incarnation::new(Uuid::new_v4()) },
             },
             label: match self.label {
                 Some(label) => Some(Label::new(&label).map_err(named("label"))?),

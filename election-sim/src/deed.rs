@@ -1,4 +1,4 @@
-//! Real code around the machine of a node, as the simulator sees it: what it does, and what comes for it.
+//! The real code of a node, as the simulator sees it: what it does, and what arrives for it.
 
 use crate::{
     app::{Order, Resource},
@@ -12,7 +12,7 @@ pub(crate) trait Process<P: Protocol> {
     fn receive(&mut self, input: Input<P::Event>);
 
     /// Whether anybody waits for this: an answer whose question was dropped reaches nobody.
-    fn awaits(&self, input: &Input<P::Event>) -> bool;
+    fn awaits(&self, event: &P::Event) -> bool;
 
     /// A frame has come from the service of another node.
     fn receive_frame(&mut self, from: usize, bytes: Vec<u8>);

@@ -90,7 +90,7 @@ impl Report {
         };
         let mut scn = Scn::new(small);
         scn.head = vec![format!("Shrunk from seed {} of {name}.", Seed(seed))];
-        if workload.is_code() {
+        if workload.runs_code() {
             scn.head.push(NEEDS_APP.to_owned());
         }
         scn.full = true;

@@ -159,9 +159,12 @@ impl Sim {
         self
     }
 
-    /// Runs the user's own service, with the real driver in it: every life of a node calls `service`,
-    /// and ends when the future completes or the process crashes. One that has ended by itself is
-    /// started again after a second, as by a supervisor. Feature `service`; leases only.
+    /// Runs the user's own service, with the real driver in it, in place of an [`app`](Self::app). Every
+    /// life of a node calls `service`, and ends when the future completes or the process crashes. A
+    /// process that has ended by itself starts again a second later, as under a supervisor.
+    ///
+    /// Needs the feature `service`, and a lease: the simulation of a quorum is refused
+    /// ([`ScheduleError::ServiceOfQuorum`]).
     ///
     /// ```
     /// use election_sim::{Sim, service::Node};
@@ -186,6 +189,7 @@ impl Sim {
     where
         F: Future<Output: std::fmt::Debug> + 'static,
     {
+        self.workload.app = None;
         self.workload.service = Some(crate::service::make(service));
         self.swarm.network = true;
         self
@@ -244,9 +248,10 @@ impl Sim {
         self
     }
 
-    /// How long a write of an app travels to the resource. Unless set, each run draws it, up to
-    /// twice the lease, since a write that arrives after the lease is what a fence is for. A resource without one ([`unfenced`](Self::unfenced)) takes such a write whatever its
-    /// sender does; a travel time well below the lease leaves only the faults of the service itself.
+    /// How long a write travels to the resource. Unless set, each run draws it, up to twice the lease,
+    /// since a write that arrives after the lease is what a fence is for. A resource without one
+    /// ([`unfenced`](Self::unfenced)) takes such a write whatever its sender does; a travel time well
+    /// below the lease leaves only the faults of the service itself.
     pub fn writes_take(mut self, range: DurationRange) -> Self {
         self.writes_take = Some(range);
         self

@@ -26,8 +26,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether the nodes run code of the user's.
-    pub(crate) fn is_code(&self) -> bool {
+    /// Whether the nodes run an app or a service.
+    pub(crate) fn runs_code(&self) -> bool {
         #[cfg(feature = "service")]
         if self.service.is_some() {
             return true;
@@ -41,7 +41,7 @@ impl fmt::Debug for Workload {
         let names = |all: &[(String, Holds)]| all.iter().map(|(name, _)| name.clone()).collect();
         let (always, sometimes): (Vec<_>, Vec<_>) = (names(&self.always), names(&self.sometimes));
         let each_write: Vec<_> = self.each_write.iter().map(|(name, _)| name).collect();
-        let app = self.is_code();
+        let app = self.runs_code();
         f.debug_struct("Workload")
             .field("app", &app)
             .field("always", &always)

@@ -187,6 +187,7 @@ async fn watches(node: Node, handle: Handle<SimRuntime>) {
 #[test]
 fn who_resigns_or_leaves_leads_no_more() {
     plays("who_resigns_or_leaves_leads_no_more", "left", async |node| {
+        node.sleep(drawn(&node, Duration::from_secs(2))).await; // operators speak before it listens
         let handle = node.election().build()?.start();
         for _ in 0..node.draw(4) {
             let lease = handle.elected().await?;

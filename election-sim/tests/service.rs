@@ -2,7 +2,7 @@
 
 use election_driver::{Handle, Lease};
 use election_sim::{
-    DurationRange, Failure, Sim, Timing,
+    DurationRange, Failure, ScheduleError, Sim, SimError, Swarm, Timing,
     service::{Node, SimRuntime},
 };
 use std::{collections::HashMap, convert::Infallible, error::Error, time::Duration};
@@ -112,4 +112,41 @@ fn a_service_that_never_waits_is_told_so() {
     let (_, check, what) = failure(sim("a_service_that_never_waits_is_told_so").service(spins));
     assert_eq!(check, "panic");
     assert!(what.contains("reads the clock in a loop"), "{what}");
+}
+
+#[test]
+fn services_send_frames_to_each_other() {
+    let talks = async |node: Node| {
+        node.send((node.number() + 1) % node.nodes(), [7]);
+        let (from, bytes) = node.receive().await;
+        assert_eq!(((from + 1) % node.nodes(), &*bytes), (node.number(), &[7][..]));
+        node.write_without_leading(None, "heard");
+        careful(node).await
+    };
+    let heard = sim("services_send_frames_to_each_other").seeds(0..20).service(talks);
+    heard.sometimes("all are heard", |view| view.resource().accepted().len() > 2).run();
+}
+
+#[test]
+fn a_service_of_a_quorum_is_refused() {
+    let quorum = sim("refused").faults(Swarm::within_contract().of_quorum()).service(careful);
+    let Err(Failure::Invalid(SimError::ScheduleError(why))) = quorum.check() else {
+        panic!("played")
+    };
+    assert_eq!(why, ScheduleError::ServiceOfQuorum);
+}
+
+#[test]
+fn what_a_service_cannot_do_here_is_named() {
+    let twice = async |node: Node| {
+        let _one = node.election().build().expect("a name").start();
+        let _other = node.election().build().expect("a name").start();
+    };
+    let (_, check, what) = failure(sim("twice").service(twice));
+    assert!(check == "panic" && what.contains("a second election"), "{what}");
+    let timed = async |node: Node| {
+        let _elector = node.election().ttl(2 * TTL).build().expect("a timing").start();
+    };
+    let (_, check, what) = failure(sim("timed").service(timed));
+    assert!(check == "panic" && what.contains("Sim::timing"), "{what}");
 }

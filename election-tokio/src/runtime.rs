@@ -78,7 +78,8 @@ mod paused {
     use election_driver::core::Timestamp;
     use std::{sync::OnceLock, time::Instant};
 
-    /// The reading, if tokio's clock is not the standard library's. Paused once, it never is again.
+    /// The reading, if tokio's clock differs from the standard library's, as it does from the first
+    /// pause on.
     pub(super) fn now() -> Option<Timestamp> {
         static ORIGIN: OnceLock<(Instant, Timestamp)> = OnceLock::new();
         let before = Instant::now();

@@ -121,10 +121,11 @@ impl Simulator<LeaseEnvironment> {
         if there.life != statement.life || there.machine.is_none() || there.state.replies_cut {
             return None;
         }
-        let event = || lease::Event::Answer { ticket, result: answer.clone() };
-        let service = self.services[node].as_ref();
-        if service.is_some_and(|service| !service.awaits(&Input::Event(event()))) {
-            return None;
+        if let Some(service) = &self.services[node] {
+            let result = answer.clone();
+            if !service.awaits(&lease::Event::Answer { ticket, result }) {
+                return None;
+            }
         }
         let late = there.read(self.now) >= statement.deadline;
         // A driver may have dropped the question, or not.

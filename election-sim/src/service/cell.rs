@@ -23,7 +23,7 @@ pub(super) type Deed = deed::Deed<Lease>;
 pub(super) type Order = Box<dyn Fn(Input<Event>) + Send + Sync>;
 pub(super) type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// So many calls before time passes, and the code waits for the clock in a loop.
+/// The most calls in one run. Code that makes more waits for the clock in a loop.
 const CALLS: u64 = 1_000_000;
 
 /// The one place where the code of a life and the world meet.

@@ -11,7 +11,7 @@ use election_core::{
 };
 use election_driver::Notice;
 
-/// So many polls at one instant, and the service will never wait.
+/// The most polls at one instant. A service that needs more never waits.
 const POLLS: u32 = 100_000;
 
 /// The tasks of a life, and what they share with the world.
@@ -39,10 +39,10 @@ impl Process<Lease> for Tasks {
         }
     }
 
-    fn awaits(&self, input: &Input<Event>) -> bool {
-        match input {
-            Input::Event(Event::Answer { ticket, .. }) => self.cell.state().awaits(*ticket),
-            _ => true,
+    fn awaits(&self, event: &Event) -> bool {
+        match event {
+            Event::Answer { ticket, .. } => self.cell.state().awaits(*ticket),
+            Event::Wake | Event::Resigned(_) | Event::Health(_) => true,
         }
     }
 

@@ -97,7 +97,7 @@ impl<S: Environment> Simulator<S> {
             resource: if workload.unfenced { Resource::unfenced() } else { Resource::default() },
             writes: Vec::new(),
             free_writes: Vec::new(),
-            net: Net::new(schedule.nodes.len(), workload.is_code()),
+            net: Net::new(schedule.nodes.len(), workload.runs_code()),
             reached: vec![false; workload.sometimes.len()],
             each_write: workload.each_write.iter().map(|(_, make)| make()).collect(),
             workload,
@@ -228,7 +228,7 @@ impl<S: Environment> Simulator<S> {
     /// something to fence.
     pub(crate) fn write_as_leader(&mut self, node: usize) {
         let work = self.nodes[node].work.filter(|work| !work.told);
-        if let (Some(work), false) = (work, self.workload.is_code()) {
+        if let (Some(work), false) = (work, self.workload.runs_code()) {
             self.send_write(node, Some(work.epoch), true, String::new());
         }
     }

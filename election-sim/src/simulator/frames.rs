@@ -50,13 +50,12 @@ impl<S: Environment> Simulator<S> {
     pub(crate) fn arrive_frame(&mut self, slot: usize) {
         let Some(frame) = self.net.frames[slot].take() else { return };
         self.net.free.push(slot);
-        let up = self.lives(frame.to);
-        let there = &mut self.nodes[frame.to];
-        let down = !up;
+        let down = !self.lives(frame.to);
         self.trace.frame_arrived(self.now, &frame, down.then_some("nobody is up"));
         if down {
             return;
         }
+        let there = &mut self.nodes[frame.to];
         if there.paused {
             there.frames.push_back(frame);
         } else {

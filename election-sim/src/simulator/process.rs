@@ -103,7 +103,7 @@ impl<S: Environment> Simulator<S> {
     /// included, and both go on. Only the connections are not copied: answers to questions that
     /// were under way do not reach the copy. A user's app starts anew on the copy.
     pub(crate) fn clone_process(&mut self, from: usize, onto: usize) {
-        // Nobody can copy the state of code that is not his own.
+        // The state of a service cannot be copied.
         if self.nodes[from].machine.is_none() || from == onto || self.services[from].is_some() {
             return;
         }

@@ -8,7 +8,7 @@ use crate::{
     app::Write,
     deed::{Deed, Moment},
     draw::Stream,
-    fault::FaultKind,
+    fault::{Fault, FaultKind},
     queue::Event,
     span::nanos,
 };
@@ -16,7 +16,7 @@ use election_core::Protocol as _;
 
 /// How long a supervisor waits before it starts a process again that has ended.
 const RESTART: u64 = 1_000_000_000;
-/// A process reads its clock or does something about this often before it waits again.
+/// The most calls after which a process stops in the middle of a run: about as many as a run has.
 const LONGEST_RUN: u64 = 20;
 
 impl<S: Environment> Simulator<S> {
@@ -83,6 +83,9 @@ impl<S: Environment> Simulator<S> {
                     self.queue.push(self.now + RESTART, Event::Restart { node, life });
                 }
             }
+            if self.violation.is_some() || !self.lives(node) {
+                return;
+            }
             // A step is over once what it has asked for is under way.
             let next = deeds.peek();
             if stepped && matches!(next, None | Some(Deed::Took(_) | Deed::Stepped(..))) {
@@ -94,9 +97,6 @@ impl<S: Environment> Simulator<S> {
                     self.nodes[node].machine = None;
                     self.elector_ended(node);
                 }
-            }
-            if self.violation.is_some() || !self.lives(node) {
-                return;
             }
         }
     }
@@ -124,16 +124,20 @@ impl<S: Environment> Simulator<S> {
 
     /// When a process that is paused goes on, by the schedule.
     fn end_of_pause(&self, node: usize) -> u64 {
-        let heal = self.schedule.heal.as_ref().map_or(u64::MAX, |heal| nanos(heal.at));
-        let paused = |kind: &FaultKind| matches!(kind, FaultKind::Pause(n) | FaultKind::Suspend(n) if *n == node);
+        let pauses = self.schedule.faults.iter().filter(
+            |fault| matches!(fault.kind, FaultKind::Pause(n) | FaultKind::Suspend(n) if n == node),
+        );
+        let healed = self.schedule.heal.as_ref().filter(|heal| heal.core.contains(&node));
+        let span = |fault: &Fault| {
+            let (at, end) = (nanos(fault.at), nanos(fault.at.saturating_add(fault.lasts)));
+            let heal = healed.map(|heal| nanos(heal.at)).filter(|heal| (at..end).contains(heal));
+            (at, heal.unwrap_or(end))
+        };
+        let spans: Vec<_> = pauses.map(span).collect();
         let mut end = self.now;
         // One pause may begin within another.
-        while let Some(later) = self.schedule.faults.iter().find_map(|fault| {
-            let ends = nanos(fault.at.saturating_add(fault.lasts));
-            let ends = if nanos(fault.at) < heal { ends.min(heal.max(self.now)) } else { ends };
-            (paused(&fault.kind) && nanos(fault.at) <= end && ends > end).then_some(ends)
-        }) {
-            end = later;
+        while let Some((_, later)) = spans.iter().find(|(at, ends)| *at <= end && *ends > end) {
+            end = *later;
         }
         end
     }
