@@ -2,10 +2,16 @@
 
 use election_driver::{Handle, Lease};
 use election_sim::{
-    DurationRange, Failure, ScheduleError, Sim, SimError, Swarm, Timing,
+    DurationRange, Failure, ScheduleError, Sim, SimError, Swarm, Timing, View,
     service::{Node, SimRuntime},
 };
-use std::{collections::HashMap, convert::Infallible, error::Error, time::Duration};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    error::Error,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -149,4 +155,28 @@ fn what_a_service_cannot_do_here_is_named() {
     };
     let (_, check, what) = failure(sim("timed").service(timed));
     assert!(check == "panic" && what.contains("Sim::timing"), "{what}");
+}
+
+/// Two tasks that are ready at one instant.
+#[test]
+fn the_order_of_ready_tasks_is_drawn() {
+    let races = async |node: Node| {
+        let order = Arc::new(Mutex::new(String::new()));
+        for name in ["a", "b"] {
+            let (order, nap) = (order.clone(), node.sleep(PACE));
+            node.spawn(async move {
+                nap.await;
+                order.lock().expect("no panic").push_str(name);
+            });
+        }
+        node.sleep(2 * PACE).await;
+        let order = order.lock().expect("no panic").clone();
+        node.write_without_leading(None, order);
+        careful(node).await
+    };
+    let is = |order: &'static str| {
+        move |view: &View<'_>| view.resource().accepted().iter().any(|write| write.what == order)
+    };
+    let raced = sim("the_order_of_ready_tasks_is_drawn").seeds(0..20).service(races);
+    raced.sometimes("one is first", is("ab")).sometimes("the other is", is("ba")).run();
 }

@@ -31,8 +31,6 @@ const CALLS: u64 = 1_000_000;
 pub(crate) struct Cell(Arc<Mutex<State>>);
 
 pub(super) struct State {
-    /// The life goes on. Afterwards nothing that its code does has an effect.
-    pub(super) alive: bool,
     now: Timestamp,
     /// After so many calls of the code the clock reads this: the process has stopped in between.
     stall: Option<(u64, Timestamp)>,
@@ -87,7 +85,6 @@ impl<T> Mailbox<T> {
 impl Cell {
     pub(super) fn new(life: &Life) -> Self {
         Self(Arc::new(Mutex::new(State {
-            alive: true,
             now: Timestamp::ZERO,
             stall: None,
             calls: 0,
@@ -167,9 +164,7 @@ impl State {
 
     /// The driver does something, at the instant at which it has last read the clock.
     pub(super) fn does(&mut self, deed: Deed) {
-        if self.alive {
-            self.deeds.push(deed);
-        }
+        self.deeds.push(deed);
     }
 
     /// The user's code does something. The process may have stopped before that.

@@ -90,10 +90,3 @@ impl Tasks {
         self.cell.state().order = Some(order);
     }
 }
-
-/// The process is gone, and what its code does while it is dropped has no effect.
-impl Drop for Tasks {
-    fn drop(&mut self) {
-        self.cell.state().alive = false;
-    }
-}

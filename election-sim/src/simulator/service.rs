@@ -142,10 +142,9 @@ impl<S: Environment> Simulator<S> {
         end
     }
 
-    /// Tells the process that sent a write what became of it.
+    /// Tells the process that sent a write what became of it. Another life does not wait for it.
     pub(super) fn answer_write(&mut self, write: &Write, accepted: bool) {
-        let here = self.nodes[write.node].life == write.life;
-        if let Some(service) = self.services[write.node].as_mut().filter(|_| here) {
+        if let Some(service) = &mut self.services[write.node] {
             service.receive_verdict(write.nth, accepted);
             self.run_service(write.node);
         }
