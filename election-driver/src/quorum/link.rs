@@ -303,11 +303,13 @@ impl<R: Network> Link<R> {
         }
     }
 
-    /// Writes the last frames and closes the connection; ready once nothing is left to do.
+    /// Writes the last frames and closes the connection; ready once nothing is left to do, or nobody
+    /// is there.
     pub(super) fn poll_farewell(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<()> {
-        if let State::Open(Open { stream, .. }) = &mut self.state {
+        let limit = self.pace.down_after;
+        if let State::Open(Open { stream, since, .. }) = &mut self.state {
             let flushed = flush(&mut self.outbox, stream, cx, now);
-            if flushed.is_ok() {
+            if flushed.is_ok() && now < *since + limit {
                 if !self.outbox.is_empty() {
                     return Poll::Pending;
                 }

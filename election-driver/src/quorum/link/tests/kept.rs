@@ -239,6 +239,13 @@ fn the_last_frames_leave_before_the_connection_is_closed() {
     let cut_at = desk.deadline();
     assert!(desk.link.poll_farewell(&mut cx(), cut_at).is_ready());
     assert!(!remote.is_open(), "it is dropped");
+    // Nor is a connection on which the peer is not heard, whatever else it does.
+    let mut desk = Desk::new();
+    let remote = desk.accepts();
+    desk.connects(at(0));
+    remote.lingers(true);
+    assert!(desk.link.poll_farewell(&mut cx(), at(4_999)).is_pending());
+    assert!(desk.link.poll_farewell(&mut cx(), desk.deadline()).is_ready());
 }
 
 /// The next attempt begins where the member was, and not where somebody else was.
