@@ -74,7 +74,7 @@ impl Network for AsyncStd {
         TcpStream::connect(address).await
     }
 
-    fn descriptor(stream: &TcpStream) -> BorrowedFd<'_> {
-        stream.as_fd()
+    fn descriptor(stream: &TcpStream) -> Option<BorrowedFd<'_>> {
+        Some(stream.as_fd())
     }
 }

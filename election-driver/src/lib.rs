@@ -64,6 +64,8 @@ pub use quorum::{
     Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError, PeerReport,
     Primary, StartError, Starting, UnknownLeader,
 };
+#[doc(hidden)]
+pub use quorum::{MemberObserver, Saved};
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};
 #[cfg(feature = "mysql")]

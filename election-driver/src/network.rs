@@ -1,12 +1,13 @@
 //! What a quorum needs from a runtime beyond what a lease does: sockets.
 
-use crate::Runtime;
+use crate::{MemberObserver, Runtime};
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
     future::Future,
     io,
     net::SocketAddr,
     os::fd::BorrowedFd,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -23,6 +24,14 @@ pub trait Network: Runtime {
     /// If the runtime cannot watch it.
     fn listener(&self, socket: std::net::TcpListener) -> io::Result<Self::Listener>;
 
+    /// Listens at the first of these addresses that can be had.
+    #[doc(hidden)]
+    fn listen(&self, addresses: &[SocketAddr]) -> io::Result<Self::Listener> {
+        let socket = std::net::TcpListener::bind(addresses)?;
+        socket.set_nonblocking(true)?;
+        self.listener(socket)
+    }
+
     /// The next connection that somebody has made, and from where.
     ///
     /// # Errors
@@ -38,6 +47,12 @@ pub trait Network: Runtime {
     fn connect(&self, address: SocketAddr)
     -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// The descriptor of a connection, for its options.
-    fn descriptor(stream: &Self::Stream) -> BorrowedFd<'_>;
+    /// The descriptor of a connection, for its options; `None` if it has none.
+    fn descriptor(stream: &Self::Stream) -> Option<BorrowedFd<'_>>;
+
+    /// Who watches the member, in a simulation.
+    #[doc(hidden)]
+    fn member_observer(&self) -> Option<Arc<dyn MemberObserver>> {
+        None
+    }
 }

@@ -3,6 +3,7 @@
 use crate::{
     app::{Order, Resource},
     draw::Draw,
+    socket::{SocketDeed, SocketEvent},
 };
 use election_core::{Change, Input, Protocol, Timestamp};
 
@@ -17,6 +18,9 @@ pub(crate) trait Process<P: Protocol> {
     /// A frame has come from the service of another node.
     fn receive_frame(&mut self, from: usize, bytes: Vec<u8>);
 
+    /// Something has happened to a socket. Returns whether a task waits for it.
+    fn receive_socket(&mut self, event: SocketEvent) -> bool;
+
     /// The resource has decided on the `nth` write of the node.
     fn receive_verdict(&mut self, nth: u64, accepted: bool);
 
@@ -30,6 +34,8 @@ pub(crate) struct Moment {
     pub(crate) now: Timestamp,
     /// After so many calls the clock reads this: the process has stopped in between.
     pub(crate) stall: Option<(u64, Timestamp)>,
+    /// True time since the start, in nanoseconds.
+    pub(crate) elapsed: u64,
     pub(crate) draw: Draw,
     /// The number of draws of the node, over all lives.
     pub(crate) drawn: u64,
@@ -50,8 +56,15 @@ pub(crate) enum Deed<P: Protocol> {
     Requested(P::Action),
     /// Its driver has begun an action that was requested at this time.
     Acted(P::Action, Timestamp),
+    /// What is the same for every protocol.
+    Did(Effect),
+}
+
+/// What a process has done to the world, or to itself.
+pub(crate) enum Effect {
     Wrote(Order),
     SentFrame(usize, Vec<u8>),
+    Socket(SocketDeed),
     Noted(String),
     /// It has stopped in the middle of what it does, and its clock reads this when it goes on. The rest
     /// follows then.

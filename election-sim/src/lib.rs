@@ -72,6 +72,9 @@ pub mod service;
 mod shrink;
 mod sim;
 mod simulator;
+// Without services nobody has sockets.
+#[cfg_attr(not(feature = "service"), allow(dead_code))]
+mod socket;
 mod span;
 mod story;
 mod svg;

@@ -28,11 +28,15 @@ pub struct Workload {
 impl Workload {
     /// Whether the nodes run an app or a service.
     pub(crate) fn runs_code(&self) -> bool {
+        self.app.is_some() || self.runs_services()
+    }
+
+    pub(crate) fn runs_services(&self) -> bool {
         #[cfg(feature = "service")]
-        if self.service.is_some() {
-            return true;
-        }
-        self.app.is_some()
+        let runs = self.service.is_some();
+        #[cfg(not(feature = "service"))]
+        let runs = false;
+        runs
     }
 }
 

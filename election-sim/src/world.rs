@@ -50,9 +50,8 @@ impl World {
     /// # Errors
     /// If the schedule is invalid.
     pub fn with(schedule: Schedule, workload: Arc<Workload>) -> Result<Self, ScheduleError> {
-        #[cfg(feature = "service")]
-        if schedule.cluster.is_some() && workload.service.is_some() {
-            return Err(ScheduleError::ServiceOfQuorum);
+        if schedule.has_legacy() && workload.runs_services() {
+            return Err(ScheduleError::ServiceBesideLegacy);
         }
         Ok(Self(match schedule.cluster {
             None => Kind::Lease(Box::new(Simulator::new(schedule, workload)?)),

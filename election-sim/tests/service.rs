@@ -2,7 +2,7 @@
 
 use election_driver::{Handle, Lease};
 use election_sim::{
-    DurationRange, Failure, ScheduleError, Sim, SimError, Swarm, Timing, View,
+    DurationRange, Failure, Schedule, ScheduleError, Sim, Software, Swarm, Timing, View,
     service::{Node, SimRuntime},
 };
 use std::{
@@ -134,15 +134,6 @@ fn services_send_frames_to_each_other() {
 }
 
 #[test]
-fn a_service_of_a_quorum_is_refused() {
-    let quorum = sim("refused").faults(Swarm::within_contract().of_quorum()).service(careful);
-    let Err(Failure::Invalid(SimError::ScheduleError(why))) = quorum.check() else {
-        panic!("played")
-    };
-    assert_eq!(why, ScheduleError::ServiceOfQuorum);
-}
-
-#[test]
 fn what_a_service_cannot_do_here_is_named() {
     let twice = async |node: Node| {
         let _one = node.election().build().expect("a name").start();
@@ -154,7 +145,18 @@ fn what_a_service_cannot_do_here_is_named() {
         let _elector = node.election().ttl(2 * TTL).build().expect("a timing").start();
     };
     let (_, check, what) = failure(sim("timed").service(timed));
-    assert!(check == "panic" && what.contains("Sim::timing"), "{what}");
+    assert!(check == "panic" && what.contains("the timing"), "{what}");
+    let of_quorum = sim("member").faults(Swarm::within_contract().of_quorum());
+    let (_, check, what) = failure(of_quorum.service(careful));
+    assert!(check == "panic" && what.contains("Node::cluster"), "{what}");
+    let member = async |node: Node| node.cluster().build().map(drop);
+    let (_, check, what) = failure(sim("lease").service(member));
+    assert!(check == "panic" && what.contains("Node::election"), "{what}");
+    let mut beside = Schedule::calm_quorum(3, TTL);
+    beside.nodes[0].software = Software::Legacy;
+    let workload = sim("legacy").service(careful).workload();
+    let why = beside.play_with(&Arc::new(workload)).err();
+    assert_eq!(why, Some(ScheduleError::ServiceBesideLegacy));
 }
 
 /// Two tasks that are ready at one instant.

@@ -67,8 +67,8 @@ impl Network for Tokio {
         Ok(TcpStream::connect(address).await?.compat())
     }
 
-    fn descriptor(stream: &Self::Stream) -> BorrowedFd<'_> {
-        stream.get_ref().as_fd()
+    fn descriptor(stream: &Self::Stream) -> Option<BorrowedFd<'_>> {
+        Some(stream.get_ref().as_fd())
     }
 }
 

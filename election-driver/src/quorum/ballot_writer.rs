@@ -3,7 +3,7 @@
 //! It is a thread of its own and no task of the runtime: an application that has filled the
 //! runtime's threads must not keep a node from voting.
 
-use super::ballot::BallotFile;
+use super::{ballot::BallotFile, observer::MemberObserver};
 use async_channel::{Receiver, Sender};
 use election_core::{Epoch, Timestamp, quorum::Ballot};
 use futures_core::Stream as _;
@@ -26,7 +26,8 @@ pub(super) struct Outcome {
 
 /// Asks the thread to save, one ballot at a time.
 pub(super) struct BallotWriter {
-    requests: Option<mpsc::Sender<Ballot>>,
+    /// Until it closes.
+    save: Option<Box<dyn Fn(Ballot) + Send>>,
     done: Pin<Box<Receiver<io::Result<()>>>>,
     saving: Option<(Epoch, Timestamp)>,
 }
@@ -40,13 +41,22 @@ impl BallotWriter {
             // Before the outcomes end: who hears of that may lock the file.
             drop(file);
         })?;
-        Ok(Self { requests: Some(requests), done: Box::pin(done), saving: None })
+        let save = move |ballot| drop(requests.send(ballot));
+        Ok(Self { save: Some(Box::new(save)), done: Box::pin(done), saving: None })
+    }
+
+    /// One whose ballots the observer keeps.
+    pub(super) fn observed(observer: &dyn MemberObserver) -> Self {
+        let (outcomes, done) = async_channel::unbounded();
+        let saved = move |result| drop(outcomes.try_send(result));
+        let save = observer.keeps_ballots(Box::new(saved));
+        Self { save: Some(save), done: Box::pin(done), saving: None }
     }
 
     pub(super) fn save(&mut self, ballot: Ballot, now: Timestamp) {
         self.saving = Some((ballot.promised, now));
-        if let Some(requests) = &self.requests {
-            let _ = requests.send(ballot);
+        if let Some(save) = &self.save {
+            save(ballot);
         }
     }
 
@@ -68,7 +78,7 @@ impl BallotWriter {
     /// Completes once the thread has ended and the file is free for another process. A save that is
     /// under way is waited for.
     pub(super) async fn close(mut self) {
-        self.requests = None;
+        self.save = None;
         while self.done.recv().await.is_ok() {}
     }
 }

@@ -10,6 +10,7 @@ use super::{
     log::Log,
     metrics::Metrics,
     node_state::{LinkState, Locked, NodeState, Order},
+    observer::MemberObserver,
 };
 use crate::{
     Network,
@@ -63,7 +64,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const AT_ONCE: u32 = 128;
 
 async fn run<R: Network>(mut host: Net<R>, closes: CloseOnDrop<R>) {
-    let mut protocol = Locked::new(host.state.clone());
+    let mut protocol = Locked::new(host.state.clone(), host.observer.clone());
     drive(&mut protocol, &mut host).await;
     host.say_farewell().await;
     let Net { writer, links, inbound, .. } = host;
@@ -96,6 +97,7 @@ pub(super) struct Net<R: Network> {
     pub(super) keys: Keys,
     pub(super) log: Log,
     pub(super) metrics: Metrics,
+    pub(super) observer: Option<Arc<dyn MemberObserver>>,
     pub(super) random: Random,
     pub(super) down_after: Duration,
     pub(super) inputs: Pin<Box<Receiver<Input<Report>>>>,
@@ -132,6 +134,9 @@ impl<R: Network> Host<Locked> for Net<R> {
     }
 
     fn perform(&mut self, action: Action) {
+        if let Some(observer) = &self.observer {
+            observer.asks(&action);
+        }
         let now = self.shared.setup.runtime.now();
         match action {
             Action::Save(ballot) => self.writer.save(ballot, now),
@@ -253,7 +258,10 @@ impl<R: Network> Net<R> {
         if now >= self.clock_due {
             self.clock_due = now + MINUTE;
             // Before 1970 it has never been set.
-            let wall = unix_millis(SystemTime::now());
+            let wall = match &self.observer {
+                Some(observer) => observer.wall_clock(),
+                None => unix_millis(SystemTime::now()),
+            };
             if wall > UnixMillis(0) {
                 return Poll::Ready(Some(Input::Event(Event::WallClock(wall))));
             }

@@ -1,5 +1,6 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
+use super::observer::MemberObserver;
 use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Protocol, Step, Tenure, Timestamp,
@@ -100,25 +101,35 @@ pub(super) struct Locked {
     overtaken: VecDeque<Input<Event>>,
     /// Whether the last step may have changed the record of maintenance.
     pub(super) maintains: bool,
+    observer: Option<Arc<dyn MemberObserver>>,
 }
 
 impl Locked {
-    pub(super) fn new(state: Arc<NodeState>) -> Self {
-        Self { state, overtaken: VecDeque::new(), maintains: false }
+    pub(super) fn new(state: Arc<NodeState>, observer: Option<Arc<dyn MemberObserver>>) -> Self {
+        Self { state, overtaken: VecDeque::new(), maintains: false, observer }
     }
 
     /// A step of the protocol, which first learns the position that the application has reported. No
     /// vote may overlook that: the application may have acknowledged what it reports.
     fn step_on(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
-        let mut quorum = self.state.quorum();
-        if let Some(position) = self.state.take_position() {
-            let step = quorum.step(now, Input::Event(Event::Position(position)));
+        let state = self.state.clone();
+        let mut quorum = state.quorum();
+        if let Some(position) = state.take_position() {
+            let step = self.observed(&mut quorum, now, Input::Event(Event::Position(position)));
             if step.change.is_some() || step.action.is_some() {
                 self.overtaken.push_front(input);
                 return step;
             }
         }
-        quorum.step(now, input)
+        self.observed(&mut quorum, now, input)
+    }
+
+    fn observed(&self, quorum: &mut Quorum, now: Timestamp, input: Input<Event>) -> Step<Action> {
+        let Some(observer) = &self.observer else { return quorum.step(now, input) };
+        observer.takes(&input);
+        let step = quorum.step(now, input);
+        observer.stepped(quorum, step.change.as_ref());
+        step
     }
 }
 
@@ -194,7 +205,7 @@ mod tests {
         let position = Some(Position { history: 1, offset });
         let restored = Restored::Ballot(ballot);
         let (state, orders) = NodeState::new(Quorum::new(config, life(2), &restored, position, 7));
-        let mut locked = Locked::new(state);
+        let mut locked = Locked::new(state, None);
         let _ = locked.step(at(0), Input::Tick);
         (locked, orders)
     }

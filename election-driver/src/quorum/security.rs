@@ -11,7 +11,9 @@ use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::io;
 
 /// What a cluster was told of it.
+#[derive(Default)]
 pub(super) enum Proof {
+    #[default]
     Nothing,
     #[cfg(feature = "tls")]
     Tls(tls::Tls),

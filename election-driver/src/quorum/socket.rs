@@ -11,7 +11,7 @@ const UNSENT: usize = 32 * 1024;
 /// Prepares a connection: frames leave at once, and the kernel gives a peer up that acknowledges
 /// nothing for `down_after`.
 pub(super) fn prepare<R: Network>(stream: &R::Stream, down_after: Duration) -> io::Result<()> {
-    let socket = R::descriptor(stream);
+    let Some(socket) = R::descriptor(stream) else { return Ok(()) };
     sockopt::set_tcp_nodelay(socket, true)?;
     sockopt::set_socket_send_buffer_size(socket, UNSENT)?;
     #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@
 use super::keys::Keys;
 use super::{
     address::Address,
-    ballot::{BallotError, BallotFile},
+    ballot::{BallotFile, Unusable},
     ballot_writer::BallotWriter,
     blocking::blocking,
     cluster::Cluster,
@@ -19,16 +19,23 @@ use super::{
     security::Security,
     starting::{Stage, StartError, Starting},
 };
-use crate::{Handle, Network, inbox::Inbox, log as events, setup::Setup, shared::Shared};
+use crate::{
+    Handle, Network,
+    inbox::{Inbox, Report},
+    log as events,
+    setup::Setup,
+    shared::Shared,
+};
 use election_core::{
-    Random, Timestamp,
+    Candidate, Input, NodeId, Random, Timestamp,
     quorum::{
-        Quorum,
+        Event, Quorum, Restored,
         wire::{Encoder, Outbox},
     },
 };
 use std::{
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 use tracing::Span;
@@ -67,42 +74,27 @@ impl<R: Network> Cluster<R> {
     }
 }
 
+/// What a node has opened.
+struct Opened<R: Network> {
+    writer: BallotWriter,
+    restored: Restored,
+    security: Security,
+    listeners: Vec<R::Listener>,
+}
+
 /// Opens the ballot and the ports of a node, and puts together what it has around it.
 pub(super) async fn assemble<R: Network>(
-    cluster: Cluster<R>,
+    mut cluster: Cluster<R>,
     span: &Span,
 ) -> Result<(Member<R>, Net<R>), StartError> {
-    let Cluster { runtime, registration, config, addresses, listen, ballot, .. } = cluster;
-    let Cluster { position, proof, starting, .. } = cluster;
-    let encoder = Encoder::new(config.members().clone())?;
-    let node = registration.candidate.id.clone();
-    let places = (registration.namespace.clone(), config.members().clone());
-    let opened = blocking("election-start", move || {
-        let path = ballot.clone();
-        let refused = |error: BallotError| StartError::Ballot { reason: error.to_string(), path };
-        starting.begins(Stage::Ballot);
-        let file = BallotFile::open(&ballot, node).map_err(refused)?;
-        let read = file.read();
-        starting.begins(Stage::Proof);
-        let security = Security::open(proof, places)?;
-        starting.begins(Stage::Ports);
-        let bound = listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
-        starting.begins(Stage::Over);
-        Ok::<_, StartError>((file, read, security, bound))
-    });
-    let (file, (restored, unusable), security, bound) =
-        opened.await.map_err(StartError::Thread)??;
-    let path = file.path().to_owned();
-    span.in_scope(|| Log::opened(&path, unusable.as_ref()));
-    let listeners = bound.into_iter().map(|(address, socket)| {
-        runtime.listener(socket).map_err(|source| StartError::Listen { address, source })
-    });
-    let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
-    let writer = BallotWriter::new(file).map_err(StartError::Thread)?;
-
+    let encoder = Encoder::new(cluster.config.members().clone())?;
+    let Opened { writer, restored, security, listeners } = open(&mut cluster, span).await?;
+    let Cluster { runtime, registration, config, addresses, position, .. } = cluster;
+    let observer = runtime.member_observer();
     let members = config.members().clone();
     let (down_after, longest) = (config.down_after(), config.hb_interval());
-    let mut random = Random::new(uuid::Uuid::new_v4().as_u64_pair().0);
+    let seed = observer.as_ref().map(|observer| observer.seed());
+    let mut random = Random::new(seed.unwrap_or_else(|| uuid::Uuid::new_v4().as_u64_pair().0));
     let incarnation = registration.candidate.incarnation;
     let (grace, timer_slice) = (config.grace(), config.timer_slice());
     let quorum = Quorum::new(config, incarnation, &restored, position, random.next_u64());
@@ -112,6 +104,10 @@ pub(super) async fn assemble<R: Network>(
     let setup =
         Setup { runtime: runtime.clone(), registration, grace, timer_slice, statements, inbox };
     let shared = Arc::new(Shared::new(Arc::new(setup)));
+    if let Some(observer) = &observer {
+        let config = state.quorum().config().clone();
+        observer.starts(&config, order_of(&shared.setup, &state));
+    }
     let links = members.others().map(|peer| {
         let outbox = Outbox::new(encoder.clone(), down_after);
         let address = addresses[peer.index()].clone();
@@ -132,6 +128,7 @@ pub(super) async fn assemble<R: Network>(
         #[cfg(feature = "tls")]
         keys: Keys::new(&security),
         writer,
+        observer,
         random,
         down_after,
         inputs: Box::pin(inputs),
@@ -145,6 +142,42 @@ pub(super) async fn assemble<R: Network>(
     };
     let member = Member::new(Handle::new(shared), state, security);
     Ok((member, host))
+}
+
+/// Opens the ballot, reads the certificates and listens.
+async fn open<R: Network>(cluster: &mut Cluster<R>, span: &Span) -> Result<Opened<R>, StartError> {
+    let (runtime, members) = (&cluster.runtime, cluster.config.members().clone());
+    let Candidate { id, .. } = cluster.registration.candidate.clone();
+    let places = (cluster.registration.namespace.clone(), members);
+    let (path, listen) = (cluster.ballot.clone(), cluster.listen.clone());
+    let (proof, starting) = (std::mem::take(&mut cluster.proof), cluster.starting());
+    let observer = runtime.member_observer();
+    let keeper = observer.clone();
+    let blocks = move || {
+        starting.begins(Stage::Ballot);
+        let ballot = match keeper {
+            None => open_ballot(&path, id)?,
+            Some(keeper) => (BallotWriter::observed(&*keeper), keeper.restored(), None, path),
+        };
+        starting.begins(Stage::Proof);
+        let security = Security::open(proof, places)?;
+        starting.begins(Stage::Ports);
+        let numbers = listen.iter().map(found).collect::<Result<Vec<_>, _>>()?;
+        Ok::<_, StartError>((ballot, security, numbers))
+    };
+    let opened = match observer {
+        None => blocking("election-start", blocks).await.map_err(StartError::Thread)?,
+        Some(_) => blocks(), // without a thread, whose pace nobody could repeat
+    };
+    let ((writer, restored, unusable, path), security, numbers) = opened?;
+    span.in_scope(|| Log::opened(&path, unusable.as_ref()));
+    let listeners = cluster.listen.iter().zip(numbers).map(|(address, numbers)| {
+        let failed = |source| StartError::Listen { address: address.to_string(), source };
+        runtime.listen(&numbers).map_err(failed)
+    });
+    let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+    cluster.starting.begins(Stage::Over);
+    Ok(Opened { writer, restored, security, listeners })
 }
 
 /// Looks up the names of the addresses that a node is to listen at.
@@ -161,13 +194,35 @@ fn found(address: &Address) -> Result<Vec<SocketAddr>, StartError> {
     address.look_up().map_err(|source| StartError::Lookup { address: shown, port, source })
 }
 
-/// Opens a port; the name is looked up first.
-fn bind(address: &Address) -> Result<(String, TcpListener), StartError> {
-    let shown = address.to_string();
-    let failed = |source| StartError::Listen { address: shown.clone(), source };
-    let socket = TcpListener::bind(&*found(address)?).map_err(failed)?;
-    socket.set_nonblocking(true).map_err(failed)?;
-    Ok((shown.clone(), socket))
+/// Locks a ballot and reads what an earlier life has saved, with the path that it has in truth.
+fn open_ballot(
+    path: &Path,
+    node: NodeId,
+) -> Result<(BallotWriter, Restored, Option<Unusable>, PathBuf), StartError> {
+    let file = BallotFile::open(path, node)
+        .map_err(|error| StartError::Ballot { reason: error.to_string(), path: path.to_owned() })?;
+    let (restored, unusable) = file.read();
+    let path = file.path().to_owned();
+    Ok((BallotWriter::new(file).map_err(StartError::Thread)?, restored, unusable, path))
+}
+
+/// What hands orders to the member with these settings, while it lives.
+fn order_of<R: Network>(
+    setup: &Arc<Setup<R>>,
+    state: &Arc<NodeState>,
+) -> Box<dyn Fn(Input<Event>) + Send + Sync> {
+    let (setup, state) = (Arc::downgrade(setup), Arc::downgrade(state));
+    Box::new(move |order| {
+        let (Some(setup), Some(state)) = (setup.upgrade(), state.upgrade()) else { return };
+        match order {
+            Input::Resign => setup.inbox.tell(Input::<Report>::Resign),
+            Input::Withdraw => setup.inbox.tell(Input::Withdraw),
+            Input::Event(Event::Health(healthy)) => setup.inbox.health(healthy),
+            Input::Event(Event::Position(position)) => state.moved(position),
+            Input::Event(event) => state.order(event),
+            Input::Tick | Input::Stopped(_) => {}
+        }
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,11 @@ use super::{
     statement::{Done, Statement},
 };
 #[cfg(feature = "service")]
-use crate::{deed::Process, schedule::Engine, service::Life};
+use crate::{
+    deed::Process,
+    schedule::Engine,
+    service::{LeasePart, Life, Part},
+};
 use crate::{
     draw::Stream,
     fault::{FaultKind, StatementFault},
@@ -104,14 +108,16 @@ impl Environment for LeaseEnvironment {
         let make = simulator.workload.service.clone()?;
         let (schedule, member) = (&simulator.schedule, &simulator.schedule.nodes[node]);
         let role = if member.observer { Role::Observer } else { Role::Candidate };
-        Some(make(Life {
+        Some(Box::new(make(Life {
             node,
             life: simulator.nodes[node].life,
             nodes: schedule.nodes.len(),
-            config: schedule.timing_of(node).builder(role).ok()?,
             candidate: simulator.nodes[node].state.candidate.clone(),
-            notifies: schedule.engine == Engine::Postgres,
-        }))
+            part: Part::Lease(LeasePart {
+                config: schedule.timing_of(node).builder(role).ok()?,
+                notifies: schedule.engine == Engine::Postgres,
+            }),
+        })))
     }
 
     fn born(_: &mut Simulator<Self>, _: usize) {}

@@ -33,6 +33,15 @@ impl Simulator<QuorumEnvironment> {
         self.redial(from, to);
     }
 
+    /// A connection breaks, and what is under way is lost.
+    pub(super) fn reset_link(&mut self, from: usize, to: usize) {
+        #[cfg(feature = "service")]
+        if self.workload.runs_services() {
+            return self.reset(from, to);
+        }
+        self.break_link(from, to, true);
+    }
+
     /// Tries to connect again after a while.
     pub(super) fn redial(&mut self, from: usize, to: usize) {
         let open = self.net.cuts.is_open(from, to);
@@ -126,11 +135,15 @@ impl Simulator<QuorumEnvironment> {
         if from == to || self.nodes[to].machine.is_none() {
             return;
         }
-        let decoder = Decoder::new(self.environment.configs[to].members().clone());
-        let number = self.environment.links.accept(from, to, decoder);
         let id = &self.schedule.nodes[from].name;
         let frame = format!("*5 $2 HB $1 0 ${} {id} $7 replica $1 0 ", id.len());
         let said = frame.replace(' ', "\r\n").into_bytes();
+        #[cfg(feature = "service")]
+        if self.workload.runs_services() {
+            return self.intrude_on(from, to, said);
+        }
+        let decoder = Decoder::new(self.environment.configs[to].members().clone());
+        let number = self.environment.links.accept(from, to, decoder);
         for bytes in [said, Vec::new()] {
             let (sent, nth, is_whole) = (self.now, 0, false);
             self.launch(Piece { from, to, number, sent, nth, is_whole, bytes });

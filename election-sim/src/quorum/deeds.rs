@@ -10,16 +10,20 @@ use crate::{
     span::nanos,
 };
 use election_core::{
-    Input, Timestamp,
+    Input,
     quorum::{self, Action, Audience, Ballot, Message},
 };
 
 impl Simulator<QuorumEnvironment> {
-    pub(super) fn carry_out(&mut self, node: usize, action: Action, _: Timestamp) {
+    /// A step has asked for this.
+    pub(super) fn request(&mut self, node: usize, action: &Action) {
         let world = world_state!(self);
-        let verdict = self.checkers.asked(&world, node, &action);
+        let verdict = self.checkers.asked(&world, node, action);
         self.verdict(verdict);
         self.nodes[node].state.asked += 1;
+    }
+
+    pub(super) fn carry_out(&mut self, node: usize, action: Action) {
         match action {
             Action::Save(ballot) => self.save(node, ballot),
             Action::Send { to: Audience::All, message } => {
@@ -38,6 +42,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
+    /// The driver of a service has no outbox here: it writes to its sockets.
     fn send(&mut self, from: usize, to: usize, message: &Message) {
         let now = self.nodes[from].read(self.now);
         if let Some(outbox) = &mut self.environment.links.link_mut(from, to).outbox {
@@ -104,11 +109,14 @@ impl Simulator<QuorumEnvironment> {
 
     /// Hands an event in while the checkers watch.
     pub(super) fn hand_over(&mut self, node: usize, event: quorum::Event) {
-        if self.nodes[node].machine.is_none() {
+        if !self.lives(node) {
             return;
         }
-        let world = world_state!(self);
-        self.checkers.heard(&world, &Heard { node, event: &event });
+        // The driver of a service hands it in when it takes it.
+        if self.services[node].is_none() {
+            let world = world_state!(self);
+            self.checkers.heard(&world, &Heard { node, event: &event });
+        }
         self.input(node, Input::Event(event));
     }
 }

@@ -1,5 +1,7 @@
 //! What a quorum adds to the simulator: connections, disks and data.
 
+#[cfg(feature = "service")]
+use super::sockets::Sockets;
 use super::{
     data::Data, disk::Disk, disk::Saves, disk::Stored, happening::Happening, legacy::Legacy,
     links::Links, machine::Machine,
@@ -15,6 +17,11 @@ use election_core::{
     Incarnation, NodeId, Timestamp,
     quorum::{Action, Ballot, Config, Event, Peer, Position, Quorum},
 };
+#[cfg(feature = "service")]
+use {
+    crate::{deed::Process, socket::SocketDeed},
+    election_core::Input,
+};
 
 /// The quorum's part of a world.
 #[derive(Debug)]
@@ -25,6 +32,8 @@ pub(crate) struct QuorumEnvironment {
     /// can speak to the other members, but they do not speak to it.
     pub(crate) hosts: Vec<usize>,
     pub(crate) links: Links,
+    #[cfg(feature = "service")]
+    pub(super) sockets: Sockets,
     pub(super) save: (u64, u64),
     pub(super) load: (u64, u64),
     pub(super) growth: u64,
@@ -148,6 +157,8 @@ impl Environment for QuorumEnvironment {
         Ok(Self {
             hosts,
             links: Links::new(nodes.len(), schedule.faults.iter().map(|fault| fault.kind.clone())),
+            #[cfg(feature = "service")]
+            sockets: Sockets::new(nodes.len()),
             save: between(cluster.save),
             load: between(cluster.load),
             growth: nanos(cluster.growth),
@@ -203,6 +214,27 @@ impl Environment for QuorumEnvironment {
         Some(Machine::Own(Quorum::new(config, incarnation, &restored, position, seed)))
     }
 
+    #[cfg(feature = "service")]
+    fn service(simulator: &mut Simulator<Self>, node: usize) -> Option<Box<dyn Process<Machine>>> {
+        simulator.start_service(node)
+    }
+
+    #[cfg(feature = "service")]
+    fn elector_born(simulator: &mut Simulator<Self>, node: usize) {
+        simulator.load_soon(node);
+        simulator.next_turn(node);
+    }
+
+    #[cfg(feature = "service")]
+    fn takes(simulator: &mut Simulator<Self>, node: usize, input: &Input<Event>) {
+        simulator.driver_takes(node, input);
+    }
+
+    #[cfg(feature = "service")]
+    fn socket(simulator: &mut Simulator<Self>, node: usize, deed: SocketDeed) {
+        simulator.socket_deed(node, deed);
+    }
+
     fn born(simulator: &mut Simulator<Self>, node: usize) {
         simulator.empty_outboxes(node);
         simulator.load(node);
@@ -229,8 +261,12 @@ impl Environment for QuorumEnvironment {
         simulator.next_turn(onto);
     }
 
-    fn perform(simulator: &mut Simulator<Self>, node: usize, action: Action, at: Timestamp) {
-        simulator.carry_out(node, action, at);
+    fn requested(simulator: &mut Simulator<Self>, node: usize, action: &Action) {
+        simulator.request(node, action);
+    }
+
+    fn perform(simulator: &mut Simulator<Self>, node: usize, action: Action, _: Timestamp) {
+        simulator.carry_out(node, action);
     }
 
     fn happen(simulator: &mut Simulator<Self>, what: Happening) {
@@ -239,6 +275,10 @@ impl Environment for QuorumEnvironment {
             Happening::Connect { from, to, attempt } => simulator.connect(from, to, attempt),
             Happening::Ended { from, to, number } => simulator.end_connection(from, to, number),
             Happening::Watched { from, to } => simulator.watched(from, to),
+            #[cfg(feature = "service")]
+            Happening::Dialed { from, life, to, dial } => simulator.dialed(from, life, to, dial),
+            #[cfg(feature = "service")]
+            Happening::Flows { connection, end } => simulator.flows(connection, end),
             Happening::Saved { node, life, nth } => simulator.finish_save(node, life, nth),
             Happening::Loaded { node, life } => simulator.loaded(node, life),
             Happening::Turn { node, life } => simulator.turn(node, life),

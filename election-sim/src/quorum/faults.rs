@@ -38,18 +38,18 @@ impl Simulator<QuorumEnvironment> {
             FaultKind::PauseFailover(node, lasts) => {
                 let lasts = Some(*lasts).filter(|lasts| !lasts.is_zero());
                 self.tell_wall_clock(*node);
-                self.input(*node, Input::Event(quorum::Event::Pause(lasts)));
+                self.hand_over(*node, quorum::Event::Pause(lasts));
             }
             FaultKind::ResumeFailover(node) => {
                 self.input(*node, Input::Event(quorum::Event::Resume));
             }
             FaultKind::WrongFile(node) => self.start_again(*node),
-            FaultKind::Reset(from, to) => self.break_link(*from, *to, true),
+            FaultKind::Reset(from, to) => self.reset_link(*from, *to),
             FaultKind::Pass(from, to) => self.pass(*from, *to),
             FaultKind::Stranger(from, to) => self.intrude(*from, *to),
             FaultKind::Disk(node, fault) => {
                 self.nodes[*node].state.damages.push((self.now, *fault));
-                if self.nodes[*node].machine.is_none() {
+                if !self.lives(*node) {
                     self.damage(*node);
                 }
             }
@@ -100,6 +100,10 @@ impl Simulator<QuorumEnvironment> {
         state.hung.clear();
         state.disk.crash(now, came_through);
         self.damage(node);
+        #[cfg(feature = "service")]
+        if self.workload.runs_services() {
+            return self.close_sockets(node);
+        }
         for other in 0..self.nodes.len() {
             if other != node {
                 self.break_link(node, other, false);
@@ -114,19 +118,25 @@ impl Simulator<QuorumEnvironment> {
         if wrong == self.nodes[node].state.wrong_file {
             return;
         }
-        let mut members = self.schedule.nodes.clone();
-        if wrong {
-            // The last in the order of ids: the places of the others stay what they are.
-            let more = Member { name: "~".to_owned(), witness: false, ..members[node].clone() };
-            members.push(more);
-        }
+        self.nodes[node].state.wrong_file = wrong;
+        let members = self.members_of(node);
         let drift = self.schedule.timing.drift_ppm;
         let cluster = self.schedule.cluster.as_ref();
         let config = cluster.and_then(|cluster| cluster.config(&members, node, drift).ok());
         if let Some(config) = config {
             self.environment.configs[node] = config;
-            self.nodes[node].state.wrong_file = wrong;
         }
+    }
+
+    /// The members by the file of a node.
+    pub(super) fn members_of(&self, node: usize) -> Vec<Member> {
+        let mut members = self.schedule.nodes.clone();
+        if self.nodes[node].state.wrong_file {
+            // The last in the order of ids: the places of the others stay what they are.
+            let more = Member { name: "~".to_owned(), witness: false, ..members[node].clone() };
+            members.push(more);
+        }
+        members
     }
 
     fn has_wrong_file(&self, node: usize) -> bool {
@@ -139,7 +149,7 @@ impl Simulator<QuorumEnvironment> {
     }
 
     pub(super) fn revive(&mut self, node: usize) {
-        if self.nodes[node].machine.is_none() && !self.is_down(node) {
+        if !self.lives(node) && !self.is_down(node) {
             self.start(node);
         }
     }
@@ -192,6 +202,10 @@ impl Simulator<QuorumEnvironment> {
     }
 
     fn recompute_links(&mut self) {
+        #[cfg(feature = "service")]
+        if self.workload.runs_services() {
+            return self.release_sockets();
+        }
         let nodes = self.nodes.len();
         for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
             if from == to {

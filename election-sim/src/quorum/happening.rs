@@ -13,6 +13,12 @@ pub(crate) enum Happening {
     Ended { from: usize, to: usize, number: u64 },
     /// A sender looks whether a connection still takes nothing.
     Watched { from: usize, to: usize },
+    /// An attempt of a driver to connect comes to an end.
+    #[cfg(feature = "service")]
+    Dialed { from: usize, life: u32, to: usize, dial: u64 },
+    /// Something arrives on a connection of drivers, from this end of it.
+    #[cfg(feature = "service")]
+    Flows { connection: u64, end: usize },
     /// A save ends.
     Saved { node: usize, life: u32, nth: u64 },
     /// The application knows how far its data have come.

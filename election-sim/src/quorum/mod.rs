@@ -10,7 +10,11 @@ mod happening;
 mod legacy;
 mod links;
 mod machine;
+#[cfg(feature = "service")]
+mod service;
 mod ship;
+#[cfg(feature = "service")]
+mod sockets;
 mod wire;
 
 pub(crate) use disk::Stored;

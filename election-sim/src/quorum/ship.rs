@@ -17,11 +17,15 @@ impl Simulator<QuorumEnvironment> {
     /// The application of a process that has started reads its data, unless it knows already how
     /// far they have come.
     pub(super) fn load(&mut self, node: usize) {
-        let there = &self.nodes[node];
-        let life = there.life;
-        if !there.state.loads {
+        if !self.nodes[node].state.loads {
             return self.report_position(node);
         }
+        self.load_soon(node);
+    }
+
+    /// The application reads its data.
+    pub(super) fn load_soon(&mut self, node: usize) {
+        let life = self.nodes[node].life;
         let takes =
             self.draw.between(Stream::Load, node as u64, u64::from(life), self.environment.load);
         let at = self.now.saturating_add(takes);

@@ -138,7 +138,7 @@ impl Simulator<QuorumEnvironment> {
     }
 
     /// The fault of a frame: the schedule's fault for this very frame, or else one by chance.
-    fn fault_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFault> {
+    pub(super) fn fault_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFault> {
         let links = &self.environment.links;
         if links.faults.is_empty() && self.net.cuts.odds.is_empty() {
             return None;
@@ -201,6 +201,10 @@ impl Simulator<QuorumEnvironment> {
 
     /// A stalled connection lets one frame pass.
     pub(super) fn pass(&mut self, from: usize, to: usize) {
+        #[cfg(feature = "service")]
+        if self.workload.runs_services() {
+            return self.let_one_pass(from, to);
+        }
         let held = self.environment.links.link_mut(from, to).held.pop_front();
         if let Some(piece) = held.or_else(|| self.take(from, to, usize::MAX)) {
             self.launch(piece);

@@ -4,7 +4,7 @@ use super::{error::ScheduleError, member::Member};
 use crate::span::DurationRange;
 use election_core::{
     Drift, Label, NodeId,
-    quorum::{Config, ConfigError},
+    quorum::{Config, ConfigBuilder, ConfigError},
 };
 use std::time::Duration;
 
@@ -77,6 +77,16 @@ impl Cluster {
         node: usize,
         drift_ppm: u32,
     ) -> Result<Config, ScheduleError> {
+        Ok(self.builder(members, node, drift_ppm)?.build()?)
+    }
+
+    /// The same, before it is checked.
+    pub(crate) fn builder(
+        &self,
+        members: &[Member],
+        node: usize,
+        drift_ppm: u32,
+    ) -> Result<ConfigBuilder, ScheduleError> {
         let drift = Drift::from_ppm(drift_ppm).ok_or(ScheduleError::Drift(drift_ppm))?;
         let mut ids = Vec::with_capacity(members.len());
         for member in members {
@@ -121,8 +131,7 @@ impl Cluster {
         for member in members.iter().filter(|member| member.witness) {
             witnesses.push(id(&member.name)?);
         }
-        builder = builder.witnesses(witnesses);
-        Ok(builder.build()?)
+        Ok(builder.witnesses(witnesses))
     }
 }
 

@@ -36,11 +36,11 @@ pub enum ScheduleError {
     /// The members or the timing of a quorum contradict each other.
     #[error(transparent)]
     Cluster(quorum::ConfigError),
-    /// A service takes part in a lease only.
+    /// The members run a service, and some of them kevy-elect.
     #[error(
-        "a service is simulated with a lease only: leave `of_quorum` out, or write an `App` in its place"
+        "members that run kevy-elect cannot be simulated beside a service: leave `with_legacy` out"
     )]
-    ServiceOfQuorum,
+    ServiceBesideLegacy,
     /// A quorum has no database, and a lease has no disks.
     #[error("fault {0} befalls what is not there: a quorum has no database, a lease no disks")]
     Elsewhere(usize),

@@ -1,26 +1,34 @@
 //! What the code of one life and the world share.
 
-use super::life::Life;
+use super::{life::Life, orders::Orders, socket::Sockets};
 use crate::{
     app::Resource,
-    deed::{self, Moment},
+    deed::{Deed, Effect, Moment},
     draw::{Draw, Stream},
+    socket::SocketDeed,
 };
 use election_core::{
-    Input, Timestamp,
-    lease::{Action, Answer, Event, Failure, Lease, Query, Ticket},
+    Timestamp, lease,
+    lease::{Action, Answer, Failure, Lease, Query, Ticket},
+    quorum::{self, Quorum},
 };
-use election_driver::Notice;
+use election_driver::{Notice, Saved};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     future::Future,
+    io,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Waker,
 };
 
-pub(super) type Deed = deed::Deed<Lease>;
-pub(super) type Order = Box<dyn Fn(Input<Event>) + Send + Sync>;
+/// What the code of a life has done.
+pub(crate) enum Act {
+    Lease(Deed<Lease>),
+    Quorum(Deed<Quorum>),
+    Did(Effect),
+}
+
 pub(super) type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The most calls in one run. Code that makes more waits for the clock in a loop.
@@ -30,7 +38,7 @@ const CALLS: u64 = 1_000_000;
 #[derive(Clone)]
 pub(crate) struct Cell(Arc<Mutex<State>>);
 
-pub(super) struct State {
+pub(crate) struct State {
     now: Timestamp,
     /// After so many calls of the code the clock reads this: the process has stopped in between.
     stall: Option<(u64, Timestamp)>,
@@ -41,7 +49,8 @@ pub(super) struct State {
     pub(super) drawn: u64,
     pub(super) sent: u64,
     node: u64,
-    pub(super) deeds: Vec<Deed>,
+    elapsed: u64,
+    pub(super) done: Vec<Act>,
     pub(super) spawned: Vec<Spawned>,
     /// The timers, in the order in which they fire.
     timers: BTreeMap<(Timestamp, u64), Waker>,
@@ -53,9 +62,12 @@ pub(super) struct State {
     verdicts: HashMap<u64, Mailbox<bool>>,
     pub(super) notices: Mailbox<Notice>,
     pub(super) frames: Mailbox<(usize, Vec<u8>)>,
+    pub(super) sockets: Sockets,
+    /// Whom to tell that the ballot was saved.
+    pub(super) saved: Option<Saved>,
     /// What operators say to the elector, once there is one.
-    pub(super) order: Option<Order>,
-    pub(super) orders: Vec<Input<Event>>,
+    pub(super) lease_orders: Orders<lease::Event>,
+    pub(crate) quorum_orders: Orders<quorum::Event>,
 }
 
 /// Values that come one after the other, and who waits for the next.
@@ -71,9 +83,10 @@ impl<T> Default for Mailbox<T> {
 }
 
 impl<T> Mailbox<T> {
-    pub(super) fn put(&mut self, value: T) {
+    /// Returns whether somebody waits for it.
+    pub(super) fn put(&mut self, value: T) -> bool {
         self.values.push_back(value);
-        self.waker.take().into_iter().for_each(Waker::wake);
+        self.waker.take().map(Waker::wake).is_some()
     }
 
     pub(super) fn take(&mut self, waker: &Waker) -> Option<T> {
@@ -94,7 +107,8 @@ impl Cell {
             drawn: 0,
             sent: 0,
             node: life.node as u64,
-            deeds: Vec::new(),
+            elapsed: 0,
+            done: Vec::new(),
             spawned: Vec::new(),
             timers: BTreeMap::new(),
             armed: 0,
@@ -103,8 +117,10 @@ impl Cell {
             verdicts: HashMap::new(),
             notices: Mailbox::default(),
             frames: Mailbox::default(),
-            order: None,
-            orders: Vec::new(),
+            sockets: Sockets::default(),
+            saved: None,
+            lease_orders: Orders::default(),
+            quorum_orders: Orders::default(),
         })))
     }
 
@@ -118,10 +134,13 @@ impl State {
     /// Time has passed, and the code is about to run.
     pub(super) fn enter(&mut self, moment: &mut Moment) {
         (self.now, self.read) = (moment.now, moment.read);
-        self.stall = moment.stall;
+        (self.stall, self.elapsed) = (moment.stall, moment.elapsed);
         (self.draw, self.drawn, self.sent) = (moment.draw, moment.drawn, moment.sent);
         self.resource = std::mem::take(&mut moment.resource);
         self.calls = 0;
+        for connection in self.sockets.take_unwanted() {
+            self.does(Effect::Socket(SocketDeed::Drops(connection)));
+        }
         while let Some(timer) = self.timers.first_entry() {
             if timer.key().0 > self.now {
                 break;
@@ -131,10 +150,10 @@ impl State {
     }
 
     /// The code waits. Returns what it did, and when its next timer fires.
-    pub(super) fn leave(&mut self, moment: &mut Moment) -> (Vec<Deed>, Option<Timestamp>) {
+    pub(super) fn leave(&mut self, moment: &mut Moment) -> (Vec<Act>, Option<Timestamp>) {
         (moment.drawn, moment.resource) = (self.drawn, std::mem::take(&mut self.resource));
         let next = self.timers.first_key_value().map(|((at, _), _)| *at);
-        (std::mem::take(&mut self.deeds), next)
+        (std::mem::take(&mut self.done), next)
     }
 
     /// Reads the clock.
@@ -153,7 +172,7 @@ impl State {
         );
         if let Some((_, later)) = self.stall.take_if(|(after, _)| *after < self.calls) {
             self.now = self.now.max(later);
-            self.deeds.push(Deed::Stalled(self.now));
+            self.does(Effect::Stalled(self.now));
         }
     }
 
@@ -162,15 +181,20 @@ impl State {
         self.draw.between(Stream::App, self.node, self.drawn, (0, most))
     }
 
-    /// The driver does something, at the instant at which it has last read the clock.
-    pub(super) fn does(&mut self, deed: Deed) {
-        self.deeds.push(deed);
+    /// The reading of a wall clock that read so many milliseconds at the beginning.
+    pub(super) fn wall_clock(&self, began: u64) -> u64 {
+        began + self.elapsed / 1_000_000
+    }
+
+    /// What happens at the instant at which the driver has last read the clock.
+    pub(super) fn does(&mut self, effect: Effect) {
+        self.done.push(Act::Did(effect));
     }
 
     /// The user's code does something. The process may have stopped before that.
-    pub(super) fn acts(&mut self, deed: Deed) {
+    pub(super) fn acts(&mut self, effect: Effect) {
         self.called();
-        self.does(deed);
+        self.does(effect);
     }
 
     /// Sets a timer, or moves the one of this number.
@@ -189,14 +213,27 @@ impl State {
     /// The machine has asked for this.
     pub(super) fn asks(&mut self, action: &Action) {
         self.asked = Some((action.clone(), self.now));
-        self.does(Deed::Requested(action.clone()));
+        self.done.push(Act::Lease(Deed::Requested(action.clone())));
     }
 
     /// The driver sends a statement: the one that the machine has asked for last.
     pub(super) fn send(&mut self, query: &Query) {
         let Some((Action::Query { ticket, deadline, .. }, at)) = self.asked.clone() else { return };
         self.statement = Some((ticket, Mailbox::default()));
-        self.does(Deed::Acted(Action::Query { ticket, query: query.clone(), deadline }, at));
+        let action = Action::Query { ticket, query: query.clone(), deadline };
+        self.done.push(Act::Lease(Deed::Acted(action, at)));
+    }
+
+    /// The driver of a member does what its machine has asked for.
+    pub(super) fn begin(&mut self, action: quorum::Action) {
+        self.done.push(Act::Quorum(Deed::Acted(action, self.now)));
+    }
+
+    /// The disk has saved a ballot, or failed.
+    pub(crate) fn saved(&self, result: io::Result<()>) {
+        if let Some(saved) = &self.saved {
+            saved(result);
+        }
     }
 
     pub(super) fn awaits(&self, ticket: Ticket) -> bool {

@@ -1,12 +1,10 @@
 //! From the user's function to a running process.
 
 use super::{cell::Cell, life::Life, node::Node, process::Tasks};
-use crate::deed;
-use election_core::lease::Lease;
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 /// Starts the service of one life.
-pub(crate) type Make = Arc<dyn Fn(Life) -> Box<dyn deed::Process<Lease>> + Send + Sync>;
+pub(crate) type Make = Arc<dyn Fn(Life) -> Tasks + Send + Sync>;
 
 /// A service as a test gives it, ready to be started on any node.
 pub(crate) fn make<F>(service: impl Fn(Node) -> F + Send + Sync + 'static) -> Make
@@ -21,6 +19,6 @@ where
             let output = future.await;
             ending.note(format_args!("the service has ended: {output:?}"));
         });
-        Box::new(Tasks::new(node.cell().clone(), main))
+        Tasks::new(node.cell().clone(), main)
     })
 }

@@ -1,14 +1,17 @@
 //! What a simulated service gets: its node, and what there is around it.
 
 use super::{
-    cell::{Cell, Deed},
-    life::Life,
+    cell::Cell,
+    life::{self, Life},
     runtime::SimRuntime,
     store::SimStore,
 };
-use crate::app::{Needs, Order, Write};
+use crate::{
+    app::{Needs, Order, Write},
+    deed::Effect,
+};
 use election_core::{Epoch, Timestamp};
-use election_driver::{Builder, Election, Runtime as _};
+use election_driver::{Builder, Cluster, ClusterBuilder, Election, Runtime as _};
 use std::{
     fmt,
     future::{Future, poll_fn},
@@ -42,9 +45,8 @@ pub struct Refused;
 
 impl Node {
     pub(super) fn new(cell: Cell, life: Life) -> Self {
-        let config = life.config.clone().build().expect("the schedule was checked");
-        let runtime = SimRuntime::new(cell.clone(), life.candidate.clone(), config);
-        Self { life: Arc::new(life), runtime, cell }
+        let life = Arc::new(life);
+        Self { runtime: SimRuntime::new(cell.clone(), life.clone()), life, cell }
     }
 
     pub(super) fn cell(&self) -> &Cell {
@@ -71,12 +73,43 @@ impl Node {
 
     /// An election with the name, the store, the runtime and the timing filled in. A process takes
     /// part in one.
+    ///
+    /// # Panics
+    /// If a quorum is simulated: see [`cluster`](Self::cluster).
     pub fn election(&self) -> Builder<SimRuntime, SimStore> {
-        let config = self.life.config.clone();
+        let config = self.life.lease().config.clone();
         Election::builder_on(self.runtime.clone(), "simulated")
             .node(self.life.candidate.id.as_str())
             .config(|_| config)
             .store(self.store())
+    }
+
+    /// This node's part of a cluster, with the members, the runtime, the timing, the ballot and the
+    /// position of its data filled in. The data are the world's: they grow while this node leads and are
+    /// copied to those who follow it, and the member is told how far they have come. A process takes
+    /// part in one cluster.
+    ///
+    /// # Panics
+    /// If a lease is simulated: see [`election`](Self::election).
+    pub fn cluster(&self) -> ClusterBuilder<SimRuntime> {
+        let part = self.life.quorum();
+        let builder = Cluster::builder_on(self.runtime.clone(), "simulated")
+            .node(self.life.candidate.id.as_str())
+            .ballot("simulated");
+        let builder = match part.position {
+            Some(position) => builder.position(position),
+            None => builder.position_later(),
+        };
+        let config = part.config.clone();
+        let members = part.members.iter().enumerate();
+        let builder = members.fold(builder, |builder, (place, (id, is_witness))| {
+            let address = life::address(place).to_string();
+            match is_witness {
+                true => builder.witness(id.as_str(), address),
+                false => builder.member(id.as_str(), address),
+            }
+        });
+        builder.config(|_| config)
     }
 
     /// The clock, the timers and the tasks of this process.
@@ -86,9 +119,12 @@ impl Node {
     }
 
     /// The simulated database.
+    ///
+    /// # Panics
+    /// If a quorum is simulated, which has none.
     #[must_use]
     pub fn store(&self) -> SimStore {
-        SimStore::new(self.cell.clone(), self.life.notifies)
+        SimStore::new(self.cell.clone(), self.life.lease().notifies)
     }
 
     /// The reading of this node's clock.
@@ -118,7 +154,7 @@ impl Node {
         let read = self.cell.state().read;
         if read {
             let words = what.to_string();
-            self.cell.state().acts(Deed::Noted(words));
+            self.cell.state().acts(Effect::Noted(words));
         }
     }
 
@@ -151,7 +187,7 @@ impl Node {
         state.sent += 1;
         let nth = state.sent;
         state.await_verdict(nth);
-        state.acts(Deed::Wrote(Order { needs, what }));
+        state.acts(Effect::Wrote(Order { needs, what }));
         Written { cell: self.cell.clone(), nth }
     }
 
@@ -165,7 +201,7 @@ impl Node {
     /// Sends a frame to the service of another node, over a network that may lose, duplicate, delay
     /// and reorder it.
     pub fn send(&self, to: usize, bytes: impl Into<Vec<u8>>) {
-        self.cell.state().acts(Deed::SentFrame(to, bytes.into()));
+        self.cell.state().acts(Effect::SentFrame(to, bytes.into()));
     }
 
     /// The next frame, and the number of the node that has sent it. One task at a time may wait for it.

@@ -1,13 +1,16 @@
 //! One life of a node: its tasks, polled when something has come for them.
 
 use super::{
-    cell::{Cell, Deed},
+    cell::{Act, Cell, State},
     executor::{Executor, Task},
 };
-use crate::deed::{Moment, Process};
+use crate::{
+    deed::{Deed, Effect, Moment, Process},
+    socket::SocketEvent,
+};
 use election_core::{
-    Input, Timestamp,
-    lease::{Event, Lease},
+    Input, Protocol, Timestamp,
+    lease::{self, Lease},
 };
 use election_driver::Notice;
 
@@ -15,9 +18,51 @@ use election_driver::Notice;
 const POLLS: u32 = 100_000;
 
 /// The tasks of a life, and what they share with the world.
-pub(super) struct Tasks {
+pub(crate) struct Tasks {
     cell: Cell,
     executor: Executor,
+}
+
+/// What differs between the protocols.
+pub(crate) trait Simulated: Protocol + Sized {
+    /// Something has come for the elector.
+    fn receive(state: &mut State, input: Input<Self::Event>);
+
+    /// Whether anybody waits for this.
+    fn awaits(_: &State, _: &Self::Event) -> bool {
+        true
+    }
+
+    /// What the code has done, if it is of this protocol.
+    fn deed(act: Act) -> Option<Deed<Self>>;
+}
+
+impl Simulated for Lease {
+    fn receive(state: &mut State, input: Input<lease::Event>) {
+        match input {
+            Input::Event(lease::Event::Answer { ticket, result }) => state.answer(ticket, result),
+            Input::Event(lease::Event::Wake) => _ = state.notices.put(Notice::Wake),
+            Input::Event(lease::Event::Resigned(epoch)) => {
+                state.notices.put(Notice::Resigned(epoch));
+            }
+            order => state.lease_orders.put(order),
+        }
+    }
+
+    fn awaits(state: &State, event: &lease::Event) -> bool {
+        match event {
+            lease::Event::Answer { ticket, .. } => state.awaits(*ticket),
+            lease::Event::Wake | lease::Event::Resigned(_) | lease::Event::Health(_) => true,
+        }
+    }
+
+    fn deed(act: Act) -> Option<Deed<Self>> {
+        match act {
+            Act::Lease(deed) => Some(deed),
+            Act::Did(effect) => Some(Deed::Did(effect)),
+            Act::Quorum(_) => None,
+        }
+    }
 }
 
 impl Tasks {
@@ -26,35 +71,42 @@ impl Tasks {
         executor.spawn(main);
         Self { cell, executor }
     }
+
+    /// Passes on what operators say, once there is an elector to say it to.
+    fn give_orders(&self) {
+        let (lease, quorum) = {
+            let mut state = self.cell.state();
+            (state.lease_orders.take(), state.quorum_orders.take())
+        };
+        lease.into_iter().for_each(|(order, waiting)| waiting.into_iter().for_each(|it| order(it)));
+        quorum
+            .into_iter()
+            .for_each(|(order, waiting)| waiting.into_iter().for_each(|it| order(it)));
+    }
 }
 
-impl Process<Lease> for Tasks {
-    fn receive(&mut self, input: Input<Event>) {
-        let mut state = self.cell.state();
-        match input {
-            Input::Event(Event::Answer { ticket, result }) => state.answer(ticket, result),
-            Input::Event(Event::Wake) => state.notices.put(Notice::Wake),
-            Input::Event(Event::Resigned(epoch)) => state.notices.put(Notice::Resigned(epoch)),
-            order => state.orders.push(order),
-        }
+impl<P: Simulated> Process<P> for Tasks {
+    fn receive(&mut self, input: Input<P::Event>) {
+        P::receive(&mut self.cell.state(), input);
     }
 
-    fn awaits(&self, event: &Event) -> bool {
-        match event {
-            Event::Answer { ticket, .. } => self.cell.state().awaits(*ticket),
-            Event::Wake | Event::Resigned(_) | Event::Health(_) => true,
-        }
+    fn awaits(&self, event: &P::Event) -> bool {
+        P::awaits(&self.cell.state(), event)
     }
 
     fn receive_frame(&mut self, from: usize, bytes: Vec<u8>) {
         self.cell.state().frames.put((from, bytes));
     }
 
+    fn receive_socket(&mut self, event: SocketEvent) -> bool {
+        self.cell.state().sockets.receive(event)
+    }
+
     fn receive_verdict(&mut self, nth: u64, accepted: bool) {
         self.cell.state().verdict(nth, accepted);
     }
 
-    fn run(&mut self, moment: &mut Moment) -> (Vec<Deed>, Option<Timestamp>) {
+    fn run(&mut self, moment: &mut Moment) -> (Vec<Deed<P>>, Option<Timestamp>) {
         self.cell.state().enter(moment);
         self.give_orders();
         for polls in 0.. {
@@ -70,23 +122,11 @@ impl Process<Lease> for Tasks {
                 break;
             }
             if self.executor.is_over() {
-                self.cell.state().does(Deed::Ended);
+                self.cell.state().does(Effect::Ended);
                 break;
             }
         }
-        self.cell.state().leave(moment)
-    }
-}
-
-impl Tasks {
-    /// Passes on what operators say, once there is an elector to say it to.
-    fn give_orders(&self) {
-        let (order, orders) = {
-            let mut state = self.cell.state();
-            let Some(order) = state.order.take() else { return };
-            (order, std::mem::take(&mut state.orders))
-        };
-        orders.into_iter().for_each(&order);
-        self.cell.state().order = Some(order);
+        let (done, wake_at) = self.cell.state().leave(moment);
+        (done.into_iter().filter_map(P::deed).collect(), wake_at)
     }
 }

@@ -1,42 +1,41 @@
 //! The runtime of simulated services.
 
-use super::cell::{Cell, Deed, Order};
-use election_core::{
-    Candidate, Change, Input, Timestamp,
-    lease::{Action, Config, Event, Lease},
+use super::{
+    cell::Cell,
+    life::Life,
+    socket::{SimListener, SimStream},
+    watched::Watched,
 };
-use election_driver::{Observer, Runtime};
+use election_core::Timestamp;
+use election_driver::{MemberObserver, Network, Observer, Runtime};
 use std::{
     fmt,
     future::Future,
+    io::{self, ErrorKind},
+    net::{SocketAddr, TcpListener},
+    os::fd::BorrowedFd,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-/// The runtime of a simulated service: the clock of its node, and timers on it.
+/// The runtime of a simulated service: the clock of its node, timers on it, and sockets.
 #[derive(Clone)]
 pub struct SimRuntime {
     cell: Cell,
     watched: Arc<Watched>,
 }
 
-struct Watched {
-    cell: Cell,
-    candidate: Candidate,
-    config: Config,
-}
-
 impl SimRuntime {
-    pub(super) fn new(cell: Cell, candidate: Candidate, config: Config) -> Self {
-        Self { watched: Arc::new(Watched { cell: cell.clone(), candidate, config }), cell }
+    pub(super) fn new(cell: Cell, life: Arc<Life>) -> Self {
+        Self { watched: Arc::new(Watched::new(cell.clone(), life)), cell }
     }
 }
 
 impl fmt::Debug for SimRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SimRuntime").field(&self.watched.candidate).finish()
+        f.debug_tuple("SimRuntime").field(&self.watched.life().candidate).finish()
     }
 }
 
@@ -57,6 +56,44 @@ impl Runtime for SimRuntime {
     }
 
     fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(self.watched.clone())
+    }
+}
+
+impl Network for SimRuntime {
+    type Stream = SimStream;
+    type Listener = SimListener;
+
+    fn listener(&self, _: TcpListener) -> io::Result<SimListener> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    fn listen(&self, _: &[SocketAddr]) -> io::Result<SimListener> {
+        Ok(SimListener::new(&self.cell))
+    }
+
+    fn poll_accept(
+        &self,
+        _: &mut SimListener,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<(SimStream, SocketAddr)>> {
+        match self.cell.state().sockets.poll_accept(cx.waker()) {
+            Some((connection, from)) => {
+                Poll::Ready(Ok((SimStream::new(self.cell.clone(), connection), from)))
+            }
+            None => Poll::Pending,
+        }
+    }
+
+    async fn connect(&self, address: SocketAddr) -> io::Result<SimStream> {
+        SimStream::connect(&self.cell, address).await
+    }
+
+    fn descriptor(_: &SimStream) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn member_observer(&self) -> Option<Arc<dyn MemberObserver>> {
         Some(self.watched.clone())
     }
 }
@@ -93,32 +130,5 @@ impl Drop for Sleep {
         if let Some(timer) = self.timer {
             self.cell.state().disarm(self.at, timer);
         }
-    }
-}
-
-impl Observer for Watched {
-    fn candidate(&self) -> Candidate {
-        self.candidate.clone()
-    }
-
-    fn starts(&self, config: &Config, order: Order) {
-        assert_eq!(
-            *config, self.config,
-            "the timing of a simulated election is the schedule's: begin with `Node::election`, and              set what you need with `Sim::timing`"
-        );
-        let before = self.cell.state().order.replace(order);
-        assert!(before.is_none(), "a second election in one process cannot be simulated yet");
-    }
-
-    fn takes(&self, input: &Input<Event>) {
-        self.cell.state().does(Deed::Took(input.clone()));
-    }
-
-    fn stepped(&self, lease: &Lease, change: Option<&Change>) {
-        self.cell.state().does(Deed::Stepped(Box::new(lease.clone()), change.cloned()));
-    }
-
-    fn asks(&self, action: &Action) {
-        self.cell.state().asks(action);
     }
 }

@@ -52,7 +52,7 @@ impl Store for SimStore {
 
     fn notifications(&mut self, _: &Registration, _: Pause) -> Notifications {
         if self.notifies {
-            self.cell.state().notices.put(Notice::Listening);
+            _ = self.cell.state().notices.put(Notice::Listening);
         }
         Box::pin(Notices(self.cell.clone()))
     }

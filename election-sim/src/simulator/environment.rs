@@ -6,8 +6,9 @@ use crate::{
     deed::Process,
     fault::FaultKind,
     schedule::{Schedule, ScheduleError},
+    socket::SocketDeed,
 };
-use election_core::{Protocol, Timestamp};
+use election_core::{Input, Protocol, Timestamp};
 use std::fmt::Debug;
 
 /// The events of an environment's machine.
@@ -47,6 +48,15 @@ pub(crate) trait Environment: Watched + Debug {
     fn service(_: &mut Simulator<Self>, _node: usize) -> Option<Box<dyn Process<Self::Machine>>> {
         None
     }
+
+    /// The elector of a user's own process has taken its first step.
+    fn elector_born(_: &mut Simulator<Self>, _node: usize) {}
+
+    /// The elector of a user's own process is about to get this input.
+    fn takes(_: &mut Simulator<Self>, _node: usize, _input: &Input<EventOf<Self>>) {}
+
+    /// A user's own process does something with its sockets.
+    fn socket(_: &mut Simulator<Self>, _node: usize, _deed: SocketDeed) {}
 
     /// The process is about to take its first step.
     fn born(simulator: &mut Simulator<Self>, node: usize);

@@ -86,12 +86,12 @@ impl<S: Environment> Simulator<S> {
         if elector.is_some() {
             self.elector_ended(node);
         }
+        S::died(self, node);
     }
 
     pub(super) fn elector_ended(&mut self, node: usize) {
         let world = world_state!(self);
         self.checkers.died(&world, node);
-        S::died(self, node);
     }
 
     /// Whether a process runs on this node. Its elector may have ended, or not begun.

@@ -6,7 +6,7 @@
 use super::{CheckerSet, Environment, Simulator, WorldState, world_state};
 use crate::{
     app::Write,
-    deed::{Deed, Moment},
+    deed::{Deed, Effect, Moment},
     draw::Stream,
     fault::{Fault, FaultKind},
     queue::Event,
@@ -34,6 +34,7 @@ impl<S: Environment> Simulator<S> {
         let mut moment = Moment {
             now: there.latest,
             stall,
+            elapsed: self.now,
             draw: self.draw,
             drawn: there.drawn,
             sent: there.sent,
@@ -59,26 +60,31 @@ impl<S: Environment> Simulator<S> {
         let (mut stepped, mut over) = (false, false);
         while let Some(deed) = deeds.next() {
             match deed {
-                Deed::Took(input) => extends = self.before_step(node, &input),
+                Deed::Took(input) => {
+                    S::takes(self, node, &input);
+                    extends = self.before_step(node, &input);
+                }
                 Deed::Stepped(machine, change) => {
                     let finished = machine.is_finished();
                     if self.nodes[node].machine.replace(*machine).is_none() {
                         let world = world_state!(self);
                         self.checkers.born(&world, node);
+                        S::elector_born(self, node);
                     }
                     self.after_step(node, std::mem::take(&mut extends), change);
                     (stepped, over) = (true, finished);
                 }
                 Deed::Requested(action) => S::requested(self, node, &action),
                 Deed::Acted(action, at) => S::perform(self, node, action, at),
-                Deed::Wrote(order) => self.write_of_app(node, order, late),
-                Deed::SentFrame(to, bytes) => self.send_frame(node, to, bytes),
-                Deed::Noted(words) => self.trace.noted(self.now, node, words),
-                Deed::Stalled(until) => {
+                Deed::Did(Effect::Wrote(order)) => self.write_of_app(node, order, late),
+                Deed::Did(Effect::SentFrame(to, bytes)) => self.send_frame(node, to, bytes),
+                Deed::Did(Effect::Socket(deed)) => S::socket(self, node, deed),
+                Deed::Did(Effect::Noted(words)) => self.trace.noted(self.now, node, words),
+                Deed::Did(Effect::Stalled(until)) => {
                     self.stalled[node] = Some((until, deeds.collect()));
                     return;
                 }
-                Deed::Ended => {
+                Deed::Did(Effect::Ended) => {
                     self.kill(node);
                     self.queue.push(self.now + RESTART, Event::Restart { node, life });
                 }

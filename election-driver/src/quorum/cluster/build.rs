@@ -59,7 +59,11 @@ impl<R: Network> ClusterBuilder<R> {
         }
         let listen = listen(self.listen.as_deref(), own, self.shards)?;
         let addresses = by_place(config.members(), &ids, known);
-        let candidate = Candidate { id: me, incarnation: Incarnation::new(Uuid::new_v4()) };
+        let incarnation = match self.runtime.member_observer() {
+            Some(observer) => observer.incarnation(),
+            None => Incarnation::new(Uuid::new_v4()),
+        };
+        let candidate = Candidate { id: me, incarnation };
         let registration = Registration { namespace, candidate, label: Some(label) };
         log::span(&registration).in_scope(|| {
             for warning in config.warnings() {

@@ -292,7 +292,7 @@ impl Network for FakeNetwork {
         }
     }
 
-    fn descriptor(stream: &Stream) -> BorrowedFd<'_> {
-        stream.descriptor()
+    fn descriptor(stream: &Stream) -> Option<BorrowedFd<'_>> {
+        Some(stream.descriptor())
     }
 }

@@ -12,9 +12,11 @@ use election_core::{Change, Loss};
 pub(super) struct HealthyPrimaryUndisturbed {
     /// By node: its operator or its app made it give up leadership.
     told: Vec<bool>,
+    /// When a process of the core started last: a service may end by itself.
+    started: u64,
 }
 
-/// Events under way at the heal may take effect for this many times `down_after`.
+/// Events under way then may take effect for this many times `down_after`.
 const SETTLING: u32 = 4;
 
 impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
@@ -22,7 +24,13 @@ impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
     const HOLDS: Contract = Contract::Within;
 
     fn new(nodes: usize) -> Self {
-        Self { told: vec![false; nodes] }
+        Self { told: vec![false; nodes], started: 0 }
+    }
+
+    fn born(&mut self, world: &WorldState<'_>, node: usize) {
+        if world.schedule.heal.as_ref().is_some_and(|heal| heal.core.contains(&node)) {
+            self.started = world.now;
+        }
     }
 
     fn told(&mut self, _: &WorldState<'_>, node: usize, _: Told) {
@@ -41,7 +49,8 @@ impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
         let (Some(heal), Some(cluster)) = (&world.schedule.heal, &world.schedule.cluster) else {
             return Ok(());
         };
-        let settled = nanos(heal.at).saturating_add(nanos(cluster.down_after * SETTLING));
+        let well = nanos(heal.at).max(self.started);
+        let settled = well.saturating_add(nanos(cluster.down_after * SETTLING));
         let excused = self.told[node] || promises_are_lost(world, heal);
         let own = own_majority(world, heal) && !world.nodes[node].state.is_legacy();
         if world.now < settled || !heal.core.contains(&node) || excused || !own {

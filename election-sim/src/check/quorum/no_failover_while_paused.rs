@@ -8,12 +8,18 @@
 //! so a pause may end a fifth of its time too early; and by no wall clock, which are years apart.
 
 use super::{Checker, Contract, QuorumEnvironment, Stored, Verdict, WorldState, nanos};
-use crate::{fault::FaultKind, quorum::wall_clock_begins};
+use crate::{
+    fault::FaultKind,
+    quorum::{Heard, wall_clock_begins},
+};
 use election_core::{
     Change,
-    quorum::{Action, Held, Maintenance, Message},
+    quorum::{Action, Event, Held, Maintenance, Message},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct NoFailoverWhilePaused {
@@ -23,6 +29,8 @@ pub(super) struct NoFailoverWhilePaused {
     holders: BTreeMap<u64, BTreeSet<usize>>,
     /// A primary has named its successor since somebody was last elected.
     ordered: bool,
+    /// The orders so far: to whom, when, and for how long.
+    orders: Vec<(usize, u64, Duration)>,
 }
 
 impl NoFailoverWhilePaused {
@@ -53,24 +61,31 @@ impl NoFailoverWhilePaused {
         }
         Ok(())
     }
+
+    /// When a pause may end by itself at the earliest, by the order that it comes from.
+    fn ends(&self, world: &WorldState<'_>, record: &Maintenance) -> Option<u64> {
+        let by = world.nodes.iter().position(|node| node.state.peer == record.by)?;
+        let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
+        let orders = self.orders.iter().filter(|(node, ..)| *node == by);
+        let orders = orders.map(|(_, at, lasts)| ((at / 1_000_000).abs_diff(given), *at, *lasts));
+        let (_, at, lasts) = orders.min().filter(|(apart, ..)| *apart <= READ_WITHIN)?;
+        Some(at + nanos(lasts) / 5 * 4)
+    }
 }
 
-/// When a pause may end by itself at the earliest, by the order that it comes from.
-fn ends(world: &WorldState<'_>, record: &Maintenance) -> Option<u64> {
-    let by = world.nodes.iter().position(|node| node.state.peer == record.by)?;
-    let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
-    let lasts = world.schedule.faults.iter().find_map(|fault| match fault.kind {
-        FaultKind::PauseFailover(node, lasts) => {
-            (node == by && nanos(fault.at) / 1_000_000 == given).then_some(lasts)
-        }
-        _ => None,
-    })?;
-    (!lasts.is_zero()).then(|| given * 1_000_000 + nanos(lasts) / 5 * 4)
-}
+/// How wrong the time of an order may be, in milliseconds: a driver looks at the wall clock once a
+/// minute, and counts on by a clock that drifts.
+const READ_WITHIN: u64 = 7_000;
 
 impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
     const NAME: &'static str = "no-failover-while-paused";
     const HOLDS: Contract = Contract::Within;
+
+    fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
+        if let Event::Pause(Some(lasts)) = heard.event {
+            self.orders.push((heard.node, world.now, *lasts));
+        }
+    }
 
     fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let Action::Send { message: Message::Heartbeat(heartbeat), .. } = action else {
@@ -93,7 +108,8 @@ impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
             return Ok(());
         };
         let under_way = world.now < since.saturating_add(nanos(cluster.down_after) * 2);
-        let is_over = !record.paused || ends(world, &record).is_some_and(|end| end <= world.now);
+        let is_over =
+            !record.paused || self.ends(world, &record).is_some_and(|end| end <= world.now);
         let goes_on = record.primary == Some(world.nodes[node].state.peer);
         let known = u64::from(record.number) << 6 | record.issuer.index() as u64;
         let quorum = world.environment.quorum();

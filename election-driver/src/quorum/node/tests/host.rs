@@ -238,7 +238,7 @@ fn a_node_that_has_missed_its_next_step_is_overdue() {
 #[test]
 fn whoever_waits_for_an_order_is_woken_by_news() {
     let mut around = Around::told_the_time();
-    let mut locked = Locked::new(around.host.state.clone());
+    let mut locked = Locked::new(around.host.state.clone(), None);
     for maintains in [false, true] {
         locked.maintains = maintains;
         let maintained = around.host.state.maintained.listen();
@@ -251,7 +251,7 @@ fn whoever_waits_for_an_order_is_woken_by_news() {
 #[test]
 fn a_node_has_reached_the_others_once_it_knows_who_leads() {
     let mut around = Around::told_the_time();
-    let locked = Locked::new(around.host.state.clone());
+    let locked = Locked::new(around.host.state.clone(), None);
     let reached = |around: &Around| around.member.handle().status().reached;
     around.host.publish(&locked, None);
     around.host.publish(&locked, Some(Change::Alert(Alert::FailoverResumed)));
@@ -270,7 +270,7 @@ fn a_change_is_published_while_nothing_is_locked() {
         }
     }
     let mut around = Around::told_the_time();
-    let locked = Locked::new(around.host.state.clone());
+    let locked = Locked::new(around.host.state.clone(), None);
     let asks = Arc::new(Asks(around.member.clone(), AtomicUsize::new(0)));
     let waker = Waker::from(asks.clone());
     let mut watch = around.member.handle().watch();
