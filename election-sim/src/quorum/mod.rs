@@ -15,6 +15,8 @@ mod service;
 mod ship;
 #[cfg(feature = "service")]
 mod sockets;
+#[cfg(feature = "service")]
+mod traffic;
 mod wire;
 
 pub(crate) use disk::Stored;

@@ -1,6 +1,6 @@
 //! What the code of one life and the world share.
 
-use super::{life::Life, orders::Orders, socket::Sockets};
+use super::{life::Life, mailbox::Mailbox, orders::Orders, sockets::Sockets};
 use crate::{
     app::Resource,
     deed::{Deed, Effect, Moment},
@@ -14,7 +14,7 @@ use election_core::{
 };
 use election_driver::{Notice, Saved};
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap},
     future::Future,
     io,
     pin::Pin,
@@ -68,31 +68,6 @@ pub(crate) struct State {
     /// What operators say to the elector, once there is one.
     pub(super) lease_orders: Orders<lease::Event>,
     pub(crate) quorum_orders: Orders<quorum::Event>,
-}
-
-/// Values that come one after the other, and who waits for the next.
-pub(super) struct Mailbox<T> {
-    values: VecDeque<T>,
-    waker: Option<Waker>,
-}
-
-impl<T> Default for Mailbox<T> {
-    fn default() -> Self {
-        Self { values: VecDeque::new(), waker: None }
-    }
-}
-
-impl<T> Mailbox<T> {
-    /// Returns whether somebody waits for it.
-    pub(super) fn put(&mut self, value: T) -> bool {
-        self.values.push_back(value);
-        self.waker.take().map(Waker::wake).is_some()
-    }
-
-    pub(super) fn take(&mut self, waker: &Waker) -> Option<T> {
-        self.waker = Some(waker.clone());
-        self.values.pop_front()
-    }
 }
 
 impl Cell {

@@ -7,13 +7,15 @@
 mod cell;
 mod executor;
 mod life;
+mod mailbox;
 mod make;
 mod node;
 mod orders;
 mod process;
 mod runtime;
-mod socket;
+mod sockets;
 mod store;
+mod stream;
 mod watched;
 
 pub(crate) use cell::{Act, State};
@@ -22,5 +24,5 @@ pub(crate) use make::{Make, make};
 pub use node::{Node, Refused, Written};
 pub(crate) use process::Simulated;
 pub use runtime::{SimRuntime, Sleep};
-pub use socket::{SimListener, SimStream};
 pub use store::SimStore;
+pub use stream::{SimListener, SimStream};

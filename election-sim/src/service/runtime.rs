@@ -3,7 +3,7 @@
 use super::{
     cell::Cell,
     life::Life,
-    socket::{SimListener, SimStream},
+    stream::{SimListener, SimStream},
     watched::Watched,
 };
 use election_core::Timestamp;

@@ -1,106 +1,16 @@
-//! Sockets as a process has them.
+//! Sockets as the code of a process has them.
 
-use super::cell::{Cell, Mailbox};
-use crate::{
-    deed::Effect,
-    socket::{SocketDeed, SocketEvent},
-};
+use super::{cell::Cell, mailbox::Mailbox};
+use crate::{deed::Effect, socket::SocketDeed};
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
-    collections::{HashMap, VecDeque},
     fmt,
     future::poll_fn,
-    io::{self, ErrorKind},
+    io,
     net::SocketAddr,
     pin::Pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
-
-/// How many bytes may be under way on a connection in each direction.
-const WINDOW: usize = 4_096;
-
-/// What a process knows of its connections.
-#[derive(Default)]
-pub(super) struct Sockets {
-    dialed: u64,
-    dials: HashMap<u64, Mailbox<Result<u64, ErrorKind>>>,
-    accepted: Mailbox<(u64, SocketAddr)>,
-    connections: HashMap<u64, Connection>,
-    /// Connections that nobody waits for any more.
-    unwanted: Vec<u64>,
-}
-
-struct Connection {
-    bytes: VecDeque<u8>,
-    ended: Option<Result<(), ErrorKind>>,
-    room: usize,
-    reader: Option<Waker>,
-    writer: Option<Waker>,
-}
-
-impl Default for Connection {
-    fn default() -> Self {
-        let bytes = VecDeque::new();
-        Self { bytes, ended: None, room: WINDOW, reader: None, writer: None }
-    }
-}
-
-impl Connection {
-    fn wake(waker: &mut Option<Waker>) -> bool {
-        waker.take().map(Waker::wake).is_some()
-    }
-}
-
-impl Sockets {
-    /// Returns whether a task waits for this.
-    pub(super) fn receive(&mut self, event: SocketEvent) -> bool {
-        match event {
-            SocketEvent::Dialed { dial, outcome } => match (self.dials.get_mut(&dial), outcome) {
-                (Some(waiting), outcome) => {
-                    outcome.into_iter().for_each(|it| _ = self.connections.entry(it).or_default());
-                    waiting.put(outcome)
-                }
-                (None, Ok(connection)) => {
-                    self.unwanted.push(connection);
-                    true
-                }
-                (None, Err(_)) => false,
-            },
-            SocketEvent::Accepted { connection, from } => {
-                self.connections.insert(connection, Connection::default());
-                self.accepted.put((connection, from))
-            }
-            SocketEvent::Came { connection, bytes } => {
-                self.connections.get_mut(&connection).is_some_and(|it| {
-                    it.bytes.extend(bytes);
-                    Connection::wake(&mut it.reader)
-                })
-            }
-            SocketEvent::Ended { connection, how } => {
-                self.connections.get_mut(&connection).is_some_and(|it| {
-                    it.ended.get_or_insert(how);
-                    let reads = Connection::wake(&mut it.reader);
-                    Connection::wake(&mut it.writer) || reads
-                })
-            }
-            SocketEvent::Left { connection, count } => {
-                self.connections.get_mut(&connection).is_some_and(|it| {
-                    it.room += count;
-                    Connection::wake(&mut it.writer)
-                })
-            }
-        }
-    }
-
-    /// The connections that have come about though nobody waits for them any more.
-    pub(super) fn take_unwanted(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.unwanted)
-    }
-
-    pub(super) fn poll_accept(&mut self, waker: &Waker) -> Option<(u64, SocketAddr)> {
-        self.accepted.take(waker)
-    }
-}
 
 /// A listener of a simulated process.
 #[derive(Debug)]
