@@ -201,9 +201,12 @@ impl Failover {
     pub(crate) fn elapse(&mut self, now: Timestamp) -> Timestamp {
         if let Some(Remainder { left, at }) = self.restored {
             let latest = *self.latest.get_or_insert(now + left);
-            let away = at.zip(self.wall_clock(now)).map(|(at, wall)| wall.0.saturating_sub(at.0));
-            let left = left.saturating_sub(Duration::from_millis(away.unwrap_or(0)));
-            self.ends = Some(latest.min(now + left));
+            // From when the wall clock was read: between two of its milliseconds the end would move.
+            let by_wall = at.zip(self.wall).map(|(at, (read, wall))| {
+                let ends = Duration::from_millis(at.0) + left;
+                read + ends.saturating_sub(Duration::from_millis(wall.0))
+            });
+            self.ends = Some(by_wall.map_or(latest, |ends| ends.min(latest)));
         }
         let ends = self.ends();
         self.elapsed = ends.is_some_and(|ends| ends <= now);

@@ -21,7 +21,11 @@ fn after_noon(millis: u64) -> Event {
 
 /// Node `a` of three, which had this pause in its ballot at noon, with an hour left of it.
 fn restarted_in_a_pause() -> Hand {
-    let pause = Some(Remainder { left: HOUR, at: Some(NOON) });
+    restarted_with(HOUR)
+}
+
+fn restarted_with(left: Duration) -> Hand {
+    let pause = Some(Remainder { left, at: Some(NOON) });
     let ballot = Ballot { maintenance: super::pause(3, B), pause, ..ballot(3, 5, None) };
     Hand::new(config(3, A), &Restored::Ballot(ballot))
 }
@@ -108,6 +112,17 @@ fn a_restart_makes_no_pause_longer() {
         wall.map(|wall| hand.event(Event::WallClock(wall)));
         assert_eq!(known(&hand).ends, Some(at(1_000 + 3_600_000)), "{wall:?}");
     }
+}
+
+/// Wall clocks count milliseconds, and what is left of a pause is more exact.
+#[test]
+fn the_end_of_a_pause_does_not_move_when_it_comes() {
+    let mut hand = restarted_with(HOUR + Duration::from_nanos(300));
+    hand.event(after_noon(60_000));
+    let ends = known(&hand).ends.unwrap();
+    assert_eq!(ends, at(hand.now + 3_540_000) + Duration::from_nanos(300));
+    while hand.quorum.step(ends, Input::Tick).wake_at.is_some_and(|wake_at| wake_at <= ends) {}
+    assert!(!known(&hand).is_paused);
 }
 
 #[test]
