@@ -12,8 +12,8 @@ use election_core::{Change, Loss};
 pub(super) struct HealthyPrimaryUndisturbed {
     /// By node: its operator or its app made it give up leadership.
     told: Vec<bool>,
-    /// When a process of the core started last: a service may end by itself.
-    started: u64,
+    /// When a process of the core last started or ended: a service may end by itself.
+    well_since: u64,
 }
 
 /// Events under way then may take effect for this many times `down_after`.
@@ -24,13 +24,17 @@ impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
     const HOLDS: Contract = Contract::Within;
 
     fn new(nodes: usize) -> Self {
-        Self { told: vec![false; nodes], started: 0 }
+        Self { told: vec![false; nodes], well_since: 0 }
     }
 
     fn born(&mut self, world: &WorldState<'_>, node: usize) {
         if world.schedule.heal.as_ref().is_some_and(|heal| heal.core.contains(&node)) {
-            self.started = world.now;
+            self.well_since = world.now;
         }
+    }
+
+    fn died(&mut self, world: &WorldState<'_>, node: usize) {
+        self.born(world, node);
     }
 
     fn told(&mut self, _: &WorldState<'_>, node: usize, _: Told) {
@@ -49,7 +53,7 @@ impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
         let (Some(heal), Some(cluster)) = (&world.schedule.heal, &world.schedule.cluster) else {
             return Ok(());
         };
-        let well = nanos(heal.at).max(self.started);
+        let well = nanos(heal.at).max(self.well_since);
         let settled = well.saturating_add(nanos(cluster.down_after * SETTLING));
         let excused = self.told[node] || promises_are_lost(world, heal);
         let own = own_majority(world, heal) && !world.nodes[node].state.is_legacy();

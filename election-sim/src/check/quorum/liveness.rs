@@ -14,15 +14,13 @@ use super::{
     lost_promises::promises_are_lost, nanos, own_majority::own_majority,
 };
 use crate::{
-    fault::FaultKind,
-    quorum::{Machine, QuorumNodeState},
+    quorum::{Heard, Machine, QuorumNodeState},
     schedule::Heal,
 };
 use election_core::{
     Protocol,
-    quorum::{Peer, Role},
+    quorum::{Event, Peer, Role},
 };
-use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
@@ -34,21 +32,46 @@ pub(super) struct Liveness {
     unknown_until: u64,
     /// By node: it has reported itself unhealthy, or was told not to lead.
     unfit: Vec<bool>,
+    /// Until when a pause that was ordered may last.
+    paused_until: u64,
 }
 
 /// The longest gap, in `down_after`: a leadership that runs out, and elections that collide.
 const GAP: u32 = 8;
+/// How long a frame may wait for its connection, in `down_after`: a node that was away learns from it how
+/// much is left of a pause.
+const WAITED: u32 = 10;
 
 impl Checker<QuorumEnvironment> for Liveness {
     const NAME: &'static str = "liveness";
     const HOLDS: Contract = Contract::Within;
 
     fn new(nodes: usize) -> Self {
-        Self { led_until: 0, led: false, unknown_until: 0, unfit: vec![false; nodes] }
+        Self { unfit: vec![false; nodes], ..Self::default() }
     }
 
-    fn born(&mut self, _: &WorldState<'_>, node: usize) {
+    fn born(&mut self, world: &WorldState<'_>, node: usize) {
         self.unfit[node] = false;
+        self.died(world, node);
+    }
+
+    /// A service of the core may end by itself.
+    fn died(&mut self, world: &WorldState<'_>, node: usize) {
+        let is_in = |heal: &Heal| world.now > nanos(heal.at) && heal.core.contains(&node);
+        if world.schedule.heal.as_ref().is_some_and(is_in) {
+            self.unknown_until = world.now;
+        }
+    }
+
+    fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
+        let (Event::Pause(lasts), Some(cluster)) = (heard.event, &world.schedule.cluster) else {
+            return;
+        };
+        let until = lasts.map_or(u64::MAX, |lasts| {
+            let longest = lasts + lasts / 4 + cluster.down_after * WAITED;
+            world.now.saturating_add(nanos(longest))
+        });
+        self.paused_until = self.paused_until.max(until);
     }
 
     fn told(&mut self, _: &WorldState<'_>, node: usize, told: Told) {
@@ -83,7 +106,7 @@ impl Liveness {
             Some(until) => (self.led, self.led_until) = (true, until),
             None => self.led_until = self.led_until.min(world.now),
         }
-        let ordered = is_paused(world, heal) || data_are_away(world, heal);
+        let ordered = self.is_paused(world, heal) || data_are_away(world, heal);
         let unknown = promises_are_lost(world, heal) || !own_majority(world, heal);
         if unknown || ordered || claims(world) || misleads(world) {
             self.unknown_until = world.now;
@@ -100,6 +123,21 @@ impl Liveness {
             heal.core
         ))
     }
+
+    /// Whether a node of the core keeps to a pause of automatic failover, as long as one can last, and
+    /// the primary that may be elected meanwhile is not of the core.
+    fn is_paused(&self, world: &WorldState<'_>, heal: &Heal) -> bool {
+        let machines = heal.core.iter().filter_map(|node| world.nodes[*node].machine.as_ref());
+        let known = machines.filter_map(Machine::maintenance).collect::<Vec<_>>();
+        let newest = known.iter().max_by_key(|known| (known.record.number, known.record.issuer));
+        let is_well = |primary: Peer| {
+            let is_it = |node: &usize| world.nodes[*node].state.peer == primary;
+            heal.core.iter().any(is_it)
+        };
+        let may_lead = newest.and_then(|known| known.record.primary).is_some_and(is_well);
+        let may_be_paused = world.now <= self.paused_until;
+        known.iter().any(|known| known.is_paused) && may_be_paused && !may_lead
+    }
 }
 
 /// Whether a member that runs kevy-elect claims to be primary.
@@ -114,35 +152,6 @@ fn misleads(world: &WorldState<'_>) -> bool {
     wrong
         .filter(|node| node.machine.is_some())
         .any(|node| *node.state.disk.durable() == Stored::Nothing)
-}
-
-/// Whether a node of the core keeps to a pause of automatic failover, as long as one can last, and
-/// the primary that may be elected meanwhile is not of the core.
-fn is_paused(world: &WorldState<'_>, heal: &Heal) -> bool {
-    let machines = heal.core.iter().filter_map(|node| world.nodes[*node].machine.as_ref());
-    let known = machines.filter_map(Machine::maintenance).collect::<Vec<_>>();
-    let newest = known.iter().max_by_key(|known| (known.record.number, known.record.issuer));
-    let is_well = |primary: Peer| {
-        let is_it = |node: &usize| world.nodes[*node].state.peer == primary;
-        heal.core.iter().any(is_it)
-    };
-    let may_lead = newest.and_then(|known| known.record.primary).is_some_and(is_well);
-    known.iter().any(|known| known.is_paused) && may_be_paused(world) && !may_lead
-}
-
-/// Whether a pause that was ordered may still last. A node that was away learns how much is left of
-/// it from a frame that has waited for its connection.
-fn may_be_paused(world: &WorldState<'_>) -> bool {
-    let Some(cluster) = &world.schedule.cluster else { return false };
-    let waited = nanos(cluster.down_after).saturating_mul(10);
-    world.schedule.faults.iter().any(|fault| match fault.kind {
-        FaultKind::PauseFailover(_, Duration::ZERO) => true,
-        FaultKind::PauseFailover(_, lasts) => {
-            let lasts = nanos(lasts).saturating_add(nanos(lasts) / 4);
-            world.now <= nanos(fault.at).saturating_add(lasts).saturating_add(waited)
-        }
-        _ => false,
-    })
 }
 
 /// Whether a node of the core demands data, by its ballot, that no node of the core has.
