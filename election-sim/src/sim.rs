@@ -163,8 +163,8 @@ impl Sim {
     /// life of a node calls `service`, and ends when the future completes or the process crashes. A
     /// process that has ended by itself starts again a second later, as under a supervisor.
     ///
-    /// Needs the feature `service`, and a lease: the simulation of a quorum is refused
-    /// ([`ScheduleError::ServiceOfQuorum`]).
+    /// Needs the feature `service`. Takes part by [`Node::election`](crate::service::Node::election), or in
+    /// a [quorum](Swarm::of_quorum) by [`Node::cluster`](crate::service::Node::cluster).
     ///
     /// ```
     /// use election_sim::{Sim, service::Node};

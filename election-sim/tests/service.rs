@@ -1,6 +1,6 @@
 //! Real services, with the real driver, in simulated time.
 
-use election_driver::{Handle, Lease};
+use election_driver::{Handle, Lease, core::Epoch};
 use election_sim::{
     DurationRange, Failure, Schedule, ScheduleError, Sim, Software, Swarm, Timing, View,
     service::{Node, SimRuntime},
@@ -157,6 +157,25 @@ fn what_a_service_cannot_do_here_is_named() {
     let workload = sim("legacy").service(careful).workload();
     let why = beside.play_with(&Arc::new(workload)).err();
     assert_eq!(why, Some(ScheduleError::ServiceBesideLegacy));
+}
+
+#[test]
+fn a_service_is_told_what_became_of_its_write() {
+    let outdated = async |node: Node| {
+        let leader = node.election().build().expect("a name").start();
+        while let Ok(lease) = leader.elected().await {
+            let (own, old) = (lease.epoch(), Epoch::new(lease.epoch().get() - 1));
+            let taken = node.write(own, "new").decided().await.is_ok();
+            let refused = node.write_without_leading(old, "old").decided().await.is_err();
+            assert!(refused || !taken, "a write under {old} was served after one under {own}");
+            lease.lost().await;
+        }
+    };
+    let is_old = |view: &View<'_>| view.resource().accepted().iter().any(|it| it.what == "old");
+    let told = sim("a_service_is_told_what_became_of_its_write").seeds(0..20).service(outdated);
+    told.sometimes("one is taken", |view| !view.resource().accepted().is_empty())
+        .always("no old one is", move |view| !is_old(view))
+        .run();
 }
 
 /// Two tasks that are ready at one instant.

@@ -4,7 +4,10 @@ use election_driver::{
     Changes, Handle, Lease, Lost, Stopped,
     core::{Change, Epoch},
 };
-use election_sim::service::{Node, SimRuntime};
+use election_sim::{
+    View,
+    service::{Node, SimRuntime},
+};
 use std::{
     cell::Cell,
     error::Error,
@@ -34,6 +37,11 @@ impl Kind {
             Self::Quorum => Ok(node.cluster().build()?.start().await?.handle().clone()),
         }
     }
+}
+
+/// Whether such a write has come through.
+pub(crate) fn writes(what: &'static str) -> impl Fn(&View<'_>) -> bool + Send + Sync + 'static {
+    move |view| view.resource().accepted().iter().any(|write| write.what == what)
 }
 
 /// A span up to this one.
@@ -177,6 +185,7 @@ pub(crate) async fn who_leaves_leads_no_more(kind: Kind, node: Node) -> Outcome 
             0 => {
                 node.spawn(lingers(node.clone(), lease));
                 handle.resign().await?;
+                node.write_without_leading(None, "resigned");
                 assert!(handle.lease().is_none_or(|lease| lease.epoch() > epoch));
             }
             1 => {
