@@ -93,6 +93,7 @@ fn a_renewal_in_between_that_still_runs_counts() {
         time.at(15);
     }));
     assert!(leadership.is_held(), "at 15, of a lease until 20");
+    assert_eq!(leadership.0.stop_by(), Timestamp::from_nanos(20));
 }
 
 #[test]

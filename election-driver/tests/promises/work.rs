@@ -1,59 +1,15 @@
-//! Work that is always ready stops in time: who polls it asks for the end first.
+//! How work ends, and what becomes of leadership then.
 
-use crate::world::{Renewal, leader, poll, run};
-use election_driver::{Lease, Runtime as _, WorkError};
-use futures_lite::future::{block_on, poll_once, yield_now};
+use crate::world::{leader, poll};
+use election_driver::{Lease, WorkError};
+use futures_lite::future::{block_on, poll_once};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     time::Duration,
 };
 
 const INSTANT: Duration = Duration::from_nanos(1);
-
-/// The process stalls past the hard stop while its work is ready to go on.
-#[test]
-fn ready_work_does_not_run_on_at_the_hard_stop() {
-    let (world, handle, _driver, lease) = leader();
-    let steps = AtomicUsize::new(0);
-    let mut works = pin!(handle.run_while_leader(async |_| -> Result<(), String> {
-        loop {
-            steps.fetch_add(1, SeqCst);
-            yield_now().await;
-        }
-    }));
-    let mut poll = |at| {
-        world.set(at);
-        let before = steps.load(SeqCst);
-        assert!(block_on(poll_once(works.as_mut())).is_none());
-        steps.load(SeqCst) - before
-    };
-    assert_eq!(poll(world.now()), 1, "it runs while this process leads");
-    let stop_by = lease.stop_by();
-    assert_eq!(poll(stop_by - INSTANT), 1, "it has its grace");
-    assert_eq!(poll(stop_by), 0, "the hard stop has come");
-    assert_eq!(poll(stop_by + INSTANT), 0);
-}
-
-/// There is no grace then: the hard stop moves to the loss itself.
-#[test]
-fn ready_work_does_not_run_on_when_its_term_was_replaced() {
-    let (world, handle, mut driver, lease) = leader();
-    let steps = AtomicUsize::new(0);
-    let mut works = pin!(handle.run_while_leader(async |_| -> Result<(), String> {
-        loop {
-            steps.fetch_add(1, SeqCst);
-            yield_now().await;
-        }
-    }));
-    assert!(block_on(poll_once(works.as_mut())).is_none());
-    world.state().renewal = Renewal::Gone;
-    run(&world, &mut driver, &lease, || !lease.is_held());
-    assert!(lease.stop_by() <= world.now(), "there is no grace for a replaced leader");
-    assert!(block_on(poll_once(works.as_mut())).is_none());
-    assert_eq!(steps.load(SeqCst), 1, "it ran once, before the loss");
-}
 
 /// What is ready at the end of belief comes too late.
 #[test]
@@ -62,28 +18,6 @@ fn a_loss_goes_before_work_that_is_ready() {
     assert_eq!(block_on(lease.until_lost(async { 7 })), Ok(7));
     world.set(lease.until());
     assert!(block_on(lease.until_lost(async { 7 })).is_err());
-}
-
-/// The result of work counts only while this process leads.
-#[test]
-fn work_that_ends_after_belief_does_not_count_as_done() {
-    let (world, handle, mut driver, lease) = leader();
-    let done = AtomicBool::new(false);
-    let mut works = pin!(handle.run_while_leader(async |_: Lease<_>| -> Result<(), String> {
-        while !done.swap(false, SeqCst) {
-            yield_now().await;
-        }
-        Ok(())
-    }));
-    assert!(block_on(poll_once(works.as_mut())).is_none());
-    let until = lease.until();
-    drop(lease);
-    world.set(until);
-    done.store(true, SeqCst);
-    for _ in 0..5 {
-        assert!(block_on(poll_once(works.as_mut())).is_none(), "it waits for the next leadership");
-        poll(&mut driver);
-    }
 }
 
 /// The end of the elector is no failure of the work, if somebody asked for it.
