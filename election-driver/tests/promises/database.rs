@@ -205,27 +205,3 @@ fn what_becomes_of_the_list_says_nothing_about_the_database() {
         assert!(asked.contains(&list), "{list:?} was not asked");
     }
 }
-
-/// A database that is restarted while a service leaves refuses it for a moment.
-#[test]
-fn a_shutdown_outlasts_a_database_that_refuses() {
-    for (back, within) in [(true, 310), (false, 7_300)] {
-        let (world, handle, mut driver, lease) = leader();
-        world.state().release_fails = Some(Failure::Transient);
-        drop(lease);
-        let mut leaving = pin!(handle.shutdown());
-        assert!(block_on(poll_once(leaving.as_mut())).is_none());
-        pass(&world, &mut driver, 8_000);
-        assert!(block_on(poll_once(leaving.as_mut())).is_none(), "it gave the release up");
-        if back {
-            world.state().release_fails = None;
-        }
-        // Soon, or as soon as the lease of 15 s has run out.
-        let until = world.now() + Duration::from_millis(within);
-        while block_on(poll_once(leaving.as_mut())).is_none() {
-            assert!(world.now() < until, "it waits for ever, back: {back}");
-            pass(&world, &mut driver, 10);
-        }
-        assert_eq!(world.state().released, back);
-    }
-}

@@ -29,15 +29,11 @@ pub(crate) struct State {
     pub(crate) renewal: Renewal,
     /// How questions about the list of candidates fail.
     pub(crate) list_fails: Option<Failure>,
-    /// How releases fail.
-    pub(crate) release_fails: Option<Failure>,
     /// No question is answered, or none about the list of candidates.
     pub(crate) hangs: bool,
     pub(crate) list_hangs: bool,
     /// How long a win takes.
     pub(crate) win: Duration,
-    /// How many questions were given up.
-    pub(crate) dropped: usize,
     /// What happens between two readings of the clock, and after how many.
     pub(crate) between: Option<(u32, Act)>,
     /// Whether the timing was told before anything was asked.
@@ -121,7 +117,6 @@ impl Store for World {
         }
         let list = matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
         let renews = matches!(query, Query::Renew { .. });
-        let mut given_up = GivenUp(self.clone(), true);
         poll_fn(|_| {
             let state = self.state();
             let renewal_hangs = renews && matches!(state.renewal, Renewal::Hangs);
@@ -131,7 +126,6 @@ impl Store for World {
             }
         })
         .await;
-        given_up.1 = false;
         let mut state = self.state();
         if let Some(kind) = state.list_fails.filter(|_| list) {
             return Err(StoreError::new(kind, "as the test says"));
@@ -151,9 +145,6 @@ impl Store for World {
                 Renewal::Fails(kind) => return Err(StoreError::new(kind, "as the test says")),
             },
             Query::Resign { .. } => {
-                if let Some(kind) = state.release_fails {
-                    return Err(StoreError::new(kind, "as the test says"));
-                }
                 state.released = true;
                 Answer::Released
             }
@@ -161,17 +152,6 @@ impl Store for World {
             Query::Register { .. } | Query::Unregister => Answer::Listed,
             Query::Others => Answer::Others(true),
         })
-    }
-}
-
-/// Counts a question that nobody waits for any more.
-struct GivenUp(World, bool);
-
-impl Drop for GivenUp {
-    fn drop(&mut self) {
-        if self.1 {
-            self.0.state().dropped += 1;
-        }
     }
 }
 
