@@ -77,7 +77,7 @@ impl Network for Smol {
         TcpStream::connect(address).await
     }
 
-    fn descriptor(stream: &TcpStream) -> BorrowedFd<'_> {
-        stream.as_fd()
+    fn descriptor(stream: &TcpStream) -> Option<BorrowedFd<'_>> {
+        Some(stream.as_fd())
     }
 }
