@@ -10,7 +10,7 @@ use futures_core::Stream as _;
 use std::{
     io,
     pin::Pin,
-    sync::mpsc,
+    sync::{Arc, mpsc},
     task::{Context, Poll},
     thread,
     time::Duration,
@@ -24,6 +24,12 @@ pub(super) struct Outcome {
     pub(super) took: Duration,
 }
 
+/// Where ballots are kept.
+pub(super) enum Keeper {
+    File(BallotFile),
+    Observer(Arc<dyn MemberObserver>),
+}
+
 /// Asks the thread to save, one ballot at a time.
 pub(super) struct BallotWriter {
     /// Until it closes.
@@ -33,24 +39,24 @@ pub(super) struct BallotWriter {
 }
 
 impl BallotWriter {
-    pub(super) fn new(file: BallotFile) -> io::Result<Self> {
-        let (requests, ballots) = mpsc::channel();
+    pub(super) fn new(keeper: Keeper) -> io::Result<Self> {
         let (outcomes, done) = async_channel::unbounded();
-        thread::Builder::new().name("election-ballot".to_owned()).spawn(move || {
-            keep(&file, &ballots, &outcomes);
-            // Before the outcomes end: who hears of that may lock the file.
-            drop(file);
-        })?;
-        let save = move |ballot| drop(requests.send(ballot));
-        Ok(Self { save: Some(Box::new(save)), done: Box::pin(done), saving: None })
-    }
-
-    /// One whose ballots the observer keeps.
-    pub(super) fn observed(observer: &dyn MemberObserver) -> Self {
-        let (outcomes, done) = async_channel::unbounded();
-        let saved = move |result| drop(outcomes.try_send(result));
-        let save = observer.keeps_ballots(Box::new(saved));
-        Self { save: Some(save), done: Box::pin(done), saving: None }
+        let save: Box<dyn Fn(Ballot) + Send> = match keeper {
+            Keeper::File(file) => {
+                let (requests, ballots) = mpsc::channel();
+                thread::Builder::new().name("election-ballot".to_owned()).spawn(move || {
+                    keep(&file, &ballots, &outcomes);
+                    // Before the outcomes end: who hears of that may lock the file.
+                    drop(file);
+                })?;
+                Box::new(move |ballot| drop(requests.send(ballot)))
+            }
+            Keeper::Observer(observer) => {
+                let saved = move |result| drop(outcomes.try_send(result));
+                observer.keeps_ballots(Box::new(saved))
+            }
+        };
+        Ok(Self { save: Some(save), done: Box::pin(done), saving: None })
     }
 
     pub(super) fn save(&mut self, ballot: Ballot, now: Timestamp) {
@@ -119,7 +125,7 @@ mod tests {
         let path = place.path().join("ballot");
         let open = || BallotFile::open(&path, NodeId::new("n1").unwrap());
         let at = |millis| Timestamp::ZERO + Duration::from_millis(millis);
-        let mut writer = BallotWriter::new(open().unwrap()).unwrap();
+        let mut writer = BallotWriter::new(Keeper::File(open().unwrap())).unwrap();
         assert_eq!(writer.since(), None);
         writer.save(ballot(3), at(1));
         assert_eq!(writer.since(), Some(at(1)));

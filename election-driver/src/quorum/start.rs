@@ -6,7 +6,7 @@ use super::keys::Keys;
 use super::{
     address::Address,
     ballot::{BallotFile, Unusable},
-    ballot_writer::BallotWriter,
+    ballot_writer::{BallotWriter, Keeper},
     blocking::blocking,
     cluster::Cluster,
     inbound::Inbound,
@@ -157,7 +157,10 @@ async fn open<R: Network>(cluster: &mut Cluster<R>, span: &Span) -> Result<Opene
         starting.begins(Stage::Ballot);
         let ballot = match keeper {
             None => open_ballot(&path, id)?,
-            Some(keeper) => (BallotWriter::observed(&*keeper), keeper.restored(), None, path),
+            Some(keeper) => {
+                let restored = keeper.restored();
+                (Keeper::Observer(keeper), restored, None, path)
+            }
         };
         starting.begins(Stage::Proof);
         let security = Security::open(proof, places)?;
@@ -169,7 +172,7 @@ async fn open<R: Network>(cluster: &mut Cluster<R>, span: &Span) -> Result<Opene
         None => blocking("election-start", blocks).await.map_err(StartError::Thread)?,
         Some(_) => blocks(), // without a thread, whose pace nobody could repeat
     };
-    let ((writer, restored, unusable, path), security, numbers) = opened?;
+    let ((keeper, restored, unusable, path), security, numbers) = opened?;
     span.in_scope(|| Log::opened(&path, unusable.as_ref()));
     let listeners = cluster.listen.iter().zip(numbers).map(|(address, numbers)| {
         let failed = |source| StartError::Listen { address: address.to_string(), source };
@@ -177,6 +180,8 @@ async fn open<R: Network>(cluster: &mut Cluster<R>, span: &Span) -> Result<Opene
     });
     let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
     cluster.starting.begins(Stage::Over);
+    // Last: its thread keeps the ballot locked for a moment after its end.
+    let writer = BallotWriter::new(keeper).map_err(StartError::Thread)?;
     Ok(Opened { writer, restored, security, listeners })
 }
 
@@ -198,12 +203,12 @@ fn found(address: &Address) -> Result<Vec<SocketAddr>, StartError> {
 fn open_ballot(
     path: &Path,
     node: NodeId,
-) -> Result<(BallotWriter, Restored, Option<Unusable>, PathBuf), StartError> {
+) -> Result<(Keeper, Restored, Option<Unusable>, PathBuf), StartError> {
     let file = BallotFile::open(path, node)
         .map_err(|error| StartError::Ballot { reason: error.to_string(), path: path.to_owned() })?;
     let (restored, unusable) = file.read();
     let path = file.path().to_owned();
-    Ok((BallotWriter::new(file).map_err(StartError::Thread)?, restored, unusable, path))
+    Ok((Keeper::File(file), restored, unusable, path))
 }
 
 /// What hands orders to the member with these settings, while it lives.
