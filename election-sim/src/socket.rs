@@ -5,7 +5,8 @@ use std::{io::ErrorKind, net::SocketAddr};
 /// What a process does with its sockets.
 #[derive(Debug)]
 pub(crate) enum SocketDeed {
-    Listens,
+    /// Whether it listens from now on.
+    Listens(bool),
     /// It tries to connect; `dial` tells its attempts apart.
     Dials {
         dial: u64,

@@ -112,25 +112,30 @@ impl Locked {
     /// A step of the protocol, which first learns the position that the application has reported. No
     /// vote may overlook that: the application may have acknowledged what it reports.
     fn step_on(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
-        let state = self.state.clone();
-        let mut quorum = state.quorum();
-        if let Some(position) = state.take_position() {
-            let step = self.observed(&mut quorum, now, Input::Event(Event::Position(position)));
+        let (mut quorum, observer) = (self.state.quorum(), self.observer.as_deref());
+        if let Some(position) = self.state.take_position() {
+            let moved = Input::Event(Event::Position(position));
+            let step = observed(observer, &mut quorum, now, moved);
             if step.change.is_some() || step.action.is_some() {
                 self.overtaken.push_front(input);
                 return step;
             }
         }
-        self.observed(&mut quorum, now, input)
+        observed(observer, &mut quorum, now, input)
     }
+}
 
-    fn observed(&self, quorum: &mut Quorum, now: Timestamp, input: Input<Event>) -> Step<Action> {
-        let Some(observer) = &self.observer else { return quorum.step(now, input) };
-        observer.takes(&input);
-        let step = quorum.step(now, input);
-        observer.stepped(quorum, step.change.as_ref());
-        step
-    }
+fn observed(
+    observer: Option<&dyn MemberObserver>,
+    quorum: &mut Quorum,
+    now: Timestamp,
+    input: Input<Event>,
+) -> Step<Action> {
+    let Some(observer) = observer else { return quorum.step(now, input) };
+    observer.takes(&input);
+    let step = quorum.step(now, input);
+    observer.stepped(quorum, step.change.as_ref());
+    step
 }
 
 impl Protocol for Locked {

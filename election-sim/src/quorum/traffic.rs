@@ -24,7 +24,7 @@ const RESET: Result<(), ErrorKind> = Err(ErrorKind::ConnectionReset);
 impl Simulator<QuorumEnvironment> {
     pub(super) fn socket_deed(&mut self, node: usize, deed: SocketDeed) {
         match deed {
-            SocketDeed::Listens => self.environment.sockets.listens[node] = true,
+            SocketDeed::Listens(does) => self.environment.sockets.listens[node] = does,
             SocketDeed::Dials { dial, to } => {
                 let host = place(to).and_then(|place| self.environment.hosts.get(place));
                 if let Some(to) = host.copied() {
@@ -215,25 +215,26 @@ impl Simulator<QuorumEnvironment> {
 
     /// A clogged way lets one piece pass.
     pub(super) fn let_one_pass(&mut self, from: usize, to: usize) {
-        for id in self.between(from, to) {
-            let connection = self.environment.sockets.connections.get_mut(&id);
-            if let Some(piece) = connection.and_then(|it| it.flows[0].held.pop_front()) {
-                return self.launch_on(id, 0, piece);
-            }
-        }
+        let _ = self.between(from, to).into_iter().any(|id| self.launch_held(id, 0));
+    }
+
+    /// Sends the first piece that waits on its way. Returns `false` if none does.
+    fn launch_held(&mut self, id: u64, end: usize) -> bool {
+        let connection = self.environment.sockets.connections.get_mut(&id);
+        let held = connection.and_then(|connection| connection.flows[end].held.pop_front());
+        held.map(|piece| self.launch_on(id, end, piece)).is_some()
     }
 
     /// Whatever waits for a way that is open now goes on.
     pub(super) fn release_sockets(&mut self) {
         let all: Vec<_> = self.environment.sockets.connections.keys().copied().collect();
         for (id, end) in all.into_iter().flat_map(|id| [(id, 0), (id, 1)]) {
-            let Some(connection) = self.environment.sockets.connections.get_mut(&id) else {
-                continue;
-            };
-            let (from, to) = (connection.ends[end].0, connection.ends[1 - end].0);
-            if self.net.cuts.is_open(from, to) && !self.net.cuts.is_clogged(from, to) {
-                let held = std::mem::take(&mut connection.flows[end].held);
-                held.into_iter().for_each(|piece| self.launch_on(id, end, piece));
+            // A fault of one of them loses the rest.
+            while let Some(connection) = self.environment.sockets.connections.get(&id) {
+                let (from, to) = (connection.ends[end].0, connection.ends[1 - end].0);
+                if !self.is_passable(from, to) || !self.launch_held(id, end) {
+                    break;
+                }
             }
         }
     }

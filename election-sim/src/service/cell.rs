@@ -65,6 +65,9 @@ pub(crate) struct State {
     pub(super) sockets: Sockets,
     /// Whom to tell that the ballot was saved.
     pub(super) saved: Option<Saved>,
+    /// Whether more may be saved, and whether a ballot is being saved.
+    pub(super) saves: bool,
+    saving: bool,
     /// What operators say to the elector, once there is one.
     pub(super) lease_orders: Orders<lease::Event>,
     pub(crate) quorum_orders: Orders<quorum::Event>,
@@ -94,6 +97,8 @@ impl Cell {
             frames: Mailbox::default(),
             sockets: Sockets::default(),
             saved: None,
+            saves: true,
+            saving: false,
             lease_orders: Orders::default(),
             quorum_orders: Orders::default(),
         })))
@@ -201,14 +206,23 @@ impl State {
 
     /// The driver of a member does what its machine has asked for.
     pub(super) fn begin(&mut self, action: quorum::Action) {
+        self.saving |= matches!(action, quorum::Action::Save(_));
         self.done.push(Act::Quorum(Deed::Acted(action, self.now)));
     }
 
+    /// The driver saves nothing more. It may still wait for what is being saved.
+    pub(super) fn save_no_more(&mut self) {
+        self.saves = false;
+        self.saved.take_if(|_| !self.saving);
+    }
+
     /// The disk has saved a ballot, or failed.
-    pub(crate) fn saved(&self, result: io::Result<()>) {
+    pub(crate) fn saved(&mut self, result: io::Result<()>) {
+        self.saving = false;
         if let Some(saved) = &self.saved {
             saved(result);
         }
+        self.saved.take_if(|_| !self.saves);
     }
 
     pub(super) fn awaits(&self, ticket: Ticket) -> bool {

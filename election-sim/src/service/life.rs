@@ -4,7 +4,7 @@ use election_core::{
     Candidate, NodeId, lease,
     quorum::{self, Position, Restored},
 };
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// One life of a node, before its code runs.
 #[derive(Clone, Debug)]
@@ -75,5 +75,6 @@ pub(crate) fn address(place: usize) -> SocketAddr {
 
 /// The place of the member that listens there.
 pub(crate) fn place(address: SocketAddr) -> Option<usize> {
-    (0..=usize::from(u8::MAX) - 1).find(|place| self::address(*place) == address)
+    let IpAddr::V4(host) = address.ip() else { return None };
+    usize::from(host.octets()[3]).checked_sub(1)
 }

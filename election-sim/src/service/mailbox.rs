@@ -14,6 +14,15 @@ impl<T> Default for Mailbox<T> {
     }
 }
 
+impl<T> IntoIterator for Mailbox<T> {
+    type Item = T;
+    type IntoIter = std::collections::vec_deque::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.into_iter()
+    }
+}
+
 impl<T> Mailbox<T> {
     /// Returns whether somebody waits for it.
     pub(super) fn put(&mut self, value: T) -> bool {

@@ -28,9 +28,13 @@ impl<E> Orders<E> {
         self.waiting.push(order);
     }
 
-    /// What waits, once there is an elector to say it to.
-    pub(super) fn take(&mut self) -> Option<(Order<E>, Vec<Input<E>>)> {
-        let order = self.order.clone()?;
-        Some((order, std::mem::take(&mut self.waiting)))
+    /// Says what waits, once there is an elector to say it to: to be called when nothing is borrowed.
+    pub(super) fn take(&mut self) -> impl FnOnce() + use<E> {
+        let given = self.order.clone().map(|order| (order, std::mem::take(&mut self.waiting)));
+        move || {
+            if let Some((order, waiting)) = given {
+                waiting.into_iter().for_each(|input| order(input));
+            }
+        }
     }
 }

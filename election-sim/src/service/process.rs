@@ -78,10 +78,8 @@ impl Tasks {
             let mut state = self.cell.state();
             (state.lease_orders.take(), state.quorum_orders.take())
         };
-        lease.into_iter().for_each(|(order, waiting)| waiting.into_iter().for_each(|it| order(it)));
-        quorum
-            .into_iter()
-            .for_each(|(order, waiting)| waiting.into_iter().for_each(|it| order(it)));
+        lease();
+        quorum();
     }
 }
 

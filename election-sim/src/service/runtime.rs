@@ -69,7 +69,7 @@ impl Network for SimRuntime {
     }
 
     fn listen(&self, _: &[SocketAddr]) -> io::Result<SimListener> {
-        Ok(SimListener::new(&self.cell))
+        Ok(SimListener::new(self.cell.clone()))
     }
 
     fn poll_accept(

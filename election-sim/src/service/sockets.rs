@@ -85,6 +85,12 @@ impl Sockets {
         }
     }
 
+    /// Nobody accepts connections any more. Returns those that wait for it.
+    pub(super) fn refuse(&mut self) -> Vec<u64> {
+        let waiting: Vec<_> = std::mem::take(&mut self.accepted).into_iter().collect();
+        waiting.into_iter().map(|(connection, _)| connection).collect()
+    }
+
     /// The connections that have come about though nobody waits for them any more.
     pub(super) fn take_unwanted(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.unwanted)

@@ -13,13 +13,28 @@ use std::{
 };
 
 /// A listener of a simulated process.
-#[derive(Debug)]
-pub struct SimListener(());
+pub struct SimListener(Cell);
+
+impl fmt::Debug for SimListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimListener").finish_non_exhaustive()
+    }
+}
 
 impl SimListener {
-    pub(super) fn new(cell: &Cell) -> Self {
-        cell.state().does(Effect::Socket(SocketDeed::Listens));
-        Self(())
+    pub(super) fn new(cell: Cell) -> Self {
+        cell.state().does(Effect::Socket(SocketDeed::Listens(true)));
+        Self(cell)
+    }
+}
+
+impl Drop for SimListener {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.does(Effect::Socket(SocketDeed::Listens(false)));
+        for connection in state.sockets.refuse() {
+            state.does(Effect::Socket(SocketDeed::Drops(connection)));
+        }
     }
 }
 

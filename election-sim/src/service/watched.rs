@@ -40,6 +40,15 @@ impl Watched {
     }
 }
 
+/// The driver may save ballots while it has this.
+struct Saves(Cell);
+
+impl Drop for Saves {
+    fn drop(&mut self) {
+        self.0.state().save_no_more();
+    }
+}
+
 impl Observer for Watched {
     fn candidate(&self) -> Candidate {
         self.life.candidate.clone()
@@ -87,8 +96,8 @@ impl MemberObserver for Watched {
 
     fn keeps_ballots(&self, saved: Saved) -> Box<dyn Fn(Ballot) + Send> {
         self.cell.state().saved = Some(saved);
-        let cell = self.cell.clone();
-        Box::new(move |ballot| cell.state().begin(Action::Save(ballot)))
+        let saves = Saves(self.cell.clone());
+        Box::new(move |ballot| saves.0.state().begin(Action::Save(ballot)))
     }
 
     fn starts(

@@ -1,60 +1,14 @@
 //! Members of a quorum.
 
-use crate::services::{
-    Kind, Outcome, SPAN, drawn, guards_hold_a_leadership, one_story_is_told,
-    who_leaves_leads_no_more, work_runs_while_it_leads, writes,
-};
+use crate::services::{DOWN_AFTER, Kind, SPAN, drawn};
 use election_driver::{HandOverError, Member, PauseError, Primary, core::NodeId};
-use election_sim::{
-    Sim, Swarm,
-    service::{Node, SimRuntime},
-};
-use std::time::Duration;
+use election_sim::service::{Node, SimRuntime};
 
-const DOWN_AFTER: Duration = Duration::from_secs(3);
-
-/// `ELECTION_SIM_SEEDS` asks for more.
-fn plays(
-    name: &str,
-    must_write: [&'static str; 2],
-    service: impl AsyncFn(Kind, Node) -> Outcome + Copy + Send + Sync + 'static,
-) {
-    let swarm = Swarm::within_contract().of_quorum();
-    let swarm = Swarm { down_after: Some(DOWN_AFTER), length: 60, ..swarm };
-    Sim::new(&format!("quorum::{name}"))
-        .nodes(3)
-        .faults(swarm)
-        .seeds(0..100)
-        .service(move |node| async move { service(Kind::Quorum, node).await })
-        .sometimes("a third leader is elected", |view| view.elections() > 2)
-        .sometimes(must_write[0], writes(must_write[0]))
-        .sometimes(must_write[1], writes(must_write[1]))
-        .run();
-}
-
-#[test]
-fn work_runs() {
-    plays("work_runs", ["works", "clears up"], work_runs_while_it_leads);
-}
-
-#[test]
-fn guards_hold() {
-    plays("guards_hold", ["guarded", "the last"], guards_hold_a_leadership);
-}
-
-#[test]
-fn one_story() {
-    plays("one_story", ["held", "leads"], one_story_is_told);
-}
-
-#[test]
-fn who_leaves() {
-    plays("who_leaves", ["resigned", "left"], who_leaves_leads_no_more);
-}
+crate::services::every_service!(Kind::Quorum);
 
 #[test]
 fn orders_are_answered() {
-    plays("orders_are_answered", ["paused", "handed over"], async |_, node| {
+    Kind::Quorum.plays("orders_are_answered", ["paused", "handed over"], async |_, node| {
         let member = node.cluster().build()?.start().await?;
         node.spawn(follows(node.clone(), member.clone()));
         while !member.handle().status().closed {

@@ -5,7 +5,7 @@ use election_driver::{
     core::{Change, Epoch},
 };
 use election_sim::{
-    View,
+    Sim, Swarm, Timing, View,
     service::{Node, SimRuntime},
 };
 use std::{
@@ -23,6 +23,8 @@ pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 /// A ttl, or twice a `down_after`.
 pub(crate) const SPAN: Duration = Duration::from_secs(15);
 
+pub(crate) const DOWN_AFTER: Duration = Duration::from_secs(3);
+
 /// How a node takes part.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
@@ -31,16 +33,64 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) async fn start(self, node: &Node) -> Result<Handle<SimRuntime>, Box<dyn Error>> {
+    async fn start(self, node: &Node) -> Result<Handle<SimRuntime>, Box<dyn Error>> {
         match self {
             Self::Lease => Ok(node.election().build()?.start()),
             Self::Quorum => Ok(node.cluster().build()?.start().await?.handle().clone()),
         }
     }
+
+    fn sim(self, name: &str) -> Sim {
+        match self {
+            Self::Lease => {
+                Sim::new(&format!("lease::{name}")).timing(Timing::of(SPAN)).seeds(0..200)
+            }
+            Self::Quorum => {
+                let swarm = Swarm::within_contract().of_quorum();
+                let swarm = Swarm { down_after: Some(DOWN_AFTER), length: 60, ..swarm };
+                Sim::new(&format!("quorum::{name}")).faults(swarm).seeds(0..100)
+            }
+        }
+    }
+
+    /// `ELECTION_SIM_SEEDS` asks for more.
+    pub(crate) fn plays(
+        self,
+        name: &str,
+        must_write: [&'static str; 2],
+        service: impl AsyncFn(Self, Node) -> Outcome + Copy + Send + Sync + 'static,
+    ) {
+        self.sim(name)
+            .nodes(3)
+            .service(move |node| async move { service(self, node).await })
+            .sometimes("a third leader is elected", |view| view.elections() > 2)
+            .sometimes(must_write[0], writes(must_write[0]))
+            .sometimes(must_write[1], writes(must_write[1]))
+            .run();
+    }
 }
 
+/// A test for each service, and what it must write at some time.
+macro_rules! every_service {
+    ($kind:expr) => {
+        crate::services::every_service! { $kind =>
+            work_runs_while_it_leads: ["works", "clears up"];
+            guards_hold_a_leadership: ["guarded", "the last"];
+            one_story_is_told: ["held", "leads"];
+            who_leaves_leads_no_more: ["resigned", "left"];
+        }
+    };
+    ($kind:expr => $($service:ident: $must_write:expr;)*) => {$(
+        #[test]
+        fn $service() {
+            $kind.plays(stringify!($service), $must_write, crate::services::$service);
+        }
+    )*};
+}
+pub(crate) use every_service;
+
 /// Whether such a write has come through.
-pub(crate) fn writes(what: &'static str) -> impl Fn(&View<'_>) -> bool + Send + Sync + 'static {
+fn writes(what: &'static str) -> impl Fn(&View<'_>) -> bool + Send + Sync + 'static {
     move |view| view.resource().accepted().iter().any(|write| write.what == what)
 }
 

@@ -15,6 +15,8 @@ struct Sleeper {
     /// It waits for an answer.
     waits: bool,
     leaves: bool,
+    /// It is about to take a step for a wake-up; a process may stop before that.
+    woken: bool,
     /// The time by which it must have looked.
     due: Option<Timestamp>,
 }
@@ -38,8 +40,7 @@ impl Checker<LeaseEnvironment> for WakeUpIsHeeded {
         let (there, sleeper) = (&world.nodes[node], &mut self.nodes[node]);
         match told {
             Told::Wake if !sleeper.waits && !sleeper.leaves && there.work.is_none() => {
-                let due = there.read(world.now) + SPACING + world.environment.config.wake_jitter();
-                sleeper.due = Some(sleeper.due.unwrap_or(due));
+                sleeper.woken = true;
             }
             Told::Withdraw => *sleeper = Sleeper { leaves: true, ..Sleeper::default() },
             _ => {}
@@ -57,19 +58,23 @@ impl Checker<LeaseEnvironment> for WakeUpIsHeeded {
         sleeper.waits = true;
         let looks = !matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
         if looks {
-            sleeper.due = None;
+            (sleeper.due, sleeper.woken) = (None, false);
         }
         Ok(())
     }
 
     fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
-        let sleeper = &mut self.nodes[node];
+        let (now, sleeper) = (world.nodes[node].read(world.now), &mut self.nodes[node]);
+        if std::mem::take(&mut sleeper.woken) {
+            let due = now + SPACING + world.environment.config.wake_jitter();
+            sleeper.due.get_or_insert(due);
+        }
         let Some(due) = sleeper.due else { return Ok(()) };
         if sleeper.waits {
             sleeper.due = None; // a registration goes first, and may take time
             return Ok(());
         }
-        if world.nodes[node].read(world.now) <= due {
+        if now <= due {
             return Ok(());
         }
         Err(format!("node {node} was woken and had not looked at the row by {due:?}"))

@@ -66,10 +66,11 @@ impl NoFailoverWhilePaused {
     fn ends(&self, world: &WorldState<'_>, record: &Maintenance) -> Option<u64> {
         let by = world.nodes.iter().position(|node| node.state.peer == record.by)?;
         let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
-        let orders = self.orders.iter().filter(|(node, ..)| *node == by);
-        let orders = orders.map(|(_, at, lasts)| ((at / 1_000_000).abs_diff(given), *at, *lasts));
-        let (_, at, lasts) = orders.min().filter(|(apart, ..)| *apart <= READ_WITHIN)?;
-        Some(at + nanos(lasts) / 5 * 4)
+        let is_it = |(node, at, _): &&(usize, u64, Duration)| {
+            *node == by && (at / 1_000_000).abs_diff(given) <= READ_WITHIN
+        };
+        let orders = self.orders.iter().filter(is_it);
+        orders.map(|(_, at, lasts)| at + nanos(*lasts) / 5 * 4).min()
     }
 }
 
