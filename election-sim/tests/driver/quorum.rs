@@ -61,13 +61,17 @@ async fn hands_over(node: &Node, member: &Member<SimRuntime>, to: &NodeId) {
     }
 }
 
-/// Follows one primary after the other.
+/// Follows one primary after the other, and each only as long as nobody replaces it.
 async fn follows(node: Node, member: Member<SimRuntime>) {
     while let Ok(Primary { term, .. }) = member.followed().await {
         let epoch = term.epoch;
-        let over = member.while_following(epoch, node.sleep(drawn(&node, SPAN))).await;
-        if over.is_none() {
-            assert!(member.handle().leader().is_none_or(|now| now.epoch > epoch));
-        }
+        let is_replaced = || member.handle().leader().is_some_and(|now| now.epoch > epoch);
+        let copies = async {
+            for _ in 0..node.draw(100) {
+                node.sleep(DOWN_AFTER / 10).await;
+                assert!(!is_replaced(), "it copies from who was replaced");
+            }
+        };
+        member.while_following(epoch, copies).await;
     }
 }

@@ -2,7 +2,7 @@
 
 use election_driver::{
     Changes, Handle, Lease, Lost, Stopped,
-    core::{Change, Epoch},
+    core::{Change, Epoch, Loss},
 };
 use election_sim::{
     Sim, Swarm, Timing, View,
@@ -235,7 +235,6 @@ pub(crate) async fn who_leaves_leads_no_more(kind: Kind, node: Node) -> Outcome 
             0 => {
                 node.spawn(lingers(node.clone(), lease));
                 handle.resign().await?;
-                node.write_without_leading(None, "resigned");
                 assert!(handle.lease().is_none_or(|lease| lease.epoch() > epoch));
             }
             1 => {
@@ -265,8 +264,12 @@ pub(crate) async fn who_leaves_leads_no_more(kind: Kind, node: Node) -> Outcome 
     Ok(())
 }
 
-/// Work that takes a little longer to stop than it should.
+/// Work that takes a little longer to stop than it should. Its leadership is resigned now.
 async fn lingers(node: Node, lease: Lease<SimRuntime>) {
-    lease.lost().await;
+    let resigned = node.now();
+    let lost = lease.lost().await;
+    if lost.reason == Loss::Resigned && node.now() == resigned {
+        node.write_without_leading(None, "resigned");
+    }
     node.sleep(drawn(&node, Duration::from_secs(2))).await;
 }
