@@ -178,7 +178,7 @@ mod tests {
         Alert, Epoch, Incarnation, Label, NodeId,
         quorum::{
             Attestation, Availability, Ballot, Config, Connection, Extension, Heartbeat, Held,
-            Maintenance, Message, Peer, PeerSet, Restored, Role, Stamp,
+            Maintenance, Message, Peer, PeerSet, Restored, Role, Stamp, UnixMillis,
         },
     };
     use futures_lite::future::{block_on, poll_once};
@@ -287,6 +287,22 @@ mod tests {
         assert!(!locked.is_finished());
         settle(&mut locked, millis);
         assert!(locked.is_finished());
+    }
+
+    #[test]
+    fn what_waits_is_taken_soon_after_an_input_that_asks_for_nothing() {
+        let (mut locked, _orders) = voter(2);
+        let due = locked.step(at(20_000), Input::Tick).wake_at.expect("a heartbeat");
+        let millis = due.as_nanos().div_ceil(1_000_000);
+        locked.state.moved(Position { history: 1, offset: 3 });
+        let told = Input::Event(Event::WallClock(UnixMillis(1)));
+        let _ = locked.step(at(millis), told.clone());
+        let later = at(millis) + Duration::from_micros(1);
+        let mut steps = (0..5).map(|_| locked.step(later, told.clone()));
+        let step = steps.find(|step| step.action.is_none()).expect("not so many");
+        assert_eq!(step.wake_at, Some(later), "one is left");
+        let step = locked.step(later, Input::Tick);
+        assert!(step.wake_at > Some(later), "nothing is left: {step:?}");
     }
 
     /// What the second member says that votes and supports nobody.

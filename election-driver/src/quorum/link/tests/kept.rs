@@ -239,6 +239,13 @@ fn the_last_frames_leave_before_the_connection_is_closed() {
     let cut_at = desk.deadline();
     assert!(desk.link.poll_farewell(&mut cx(), cut_at).is_ready());
     assert!(!remote.is_open(), "it is dropped");
+    // Nor is one that cannot be written.
+    let mut desk = Desk::new();
+    let remote = desk.accepts();
+    remote.takes(0);
+    desk.connects(at(0));
+    remote.fails_to_be_written(io::ErrorKind::BrokenPipe);
+    assert!(desk.link.poll_farewell(&mut cx(), at(1)).is_ready());
     // Nor is a connection on which the peer is not heard, whatever else it does.
     let mut desk = Desk::new();
     let remote = desk.accepts();
