@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_taken_soon_after_an_input_that_asks_for_nothing() {
+    fn what_waits_is_taken_soon_after_an_input_without_a_request() {
         let (mut locked, _orders) = voter(2);
         let due = locked.step(at(20_000), Input::Tick).wake_at.expect("a heartbeat");
         let millis = due.as_nanos().div_ceil(1_000_000);
