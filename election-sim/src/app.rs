@@ -141,8 +141,8 @@ impl Context<'_> {
         self.draw.between(Stream::App, self.node as u64, *self.drawn, (0, most))
     }
 
-    /// Sends a write to the resource under this token. It arrives later, or never. The run fails if
-    /// this process does not lead under the token at this instant.
+    /// Sends a write to the resource under this token. It arrives later; one in a hundred never does. The
+    /// run fails if this process does not lead under the token at this instant.
     pub fn write(&mut self, token: Epoch, what: impl Into<String>) {
         self.order(Needs::Leading(token), what.into());
     }
@@ -219,6 +219,19 @@ pub struct Write {
     pub what: String,
     /// Which of its node's writes this is.
     pub(crate) nth: u64,
+    /// It is the world's own, since no code of a user runs.
+    pub(crate) own: bool,
+}
+
+/// A write of which the resource has not said that it has taken it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// The resource has served a later leader, and refuses a write under an older token.
+    #[error("refused: the resource has served a later leader")]
+    Refused,
+    /// No answer comes: the write was lost, or taken and the answer lost. One write in fifty is.
+    #[error("no answer from the resource: the write may have been taken, or not")]
+    Unknown,
 }
 
 /// An outside resource that many processes write to. It remembers the highest token that it has
@@ -269,7 +282,7 @@ impl Resource {
         }
         self.highest = self.highest.max(write.token.unwrap_or_default());
         self.served += 1;
-        if !write.what.is_empty() {
+        if !write.own {
             self.accepted.push(write);
         }
         true

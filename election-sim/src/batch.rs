@@ -207,7 +207,7 @@ impl Summary {
 }
 
 /// Says where two runs of this schedule part.
-fn not_deterministic(
+pub(crate) fn not_deterministic(
     schedule: &Schedule,
     workload: &Arc<Workload>,
 ) -> Result<Violation, ScheduleError> {

@@ -1,7 +1,7 @@
 //! The real code of a node, as the simulator sees it: what it does, and what arrives for it.
 
 use crate::{
-    app::{Order, Resource},
+    app::{Order, Resource, WriteError},
     draw::Draw,
     socket::{SocketDeed, SocketEvent},
 };
@@ -21,8 +21,8 @@ pub(crate) trait Process<P: Protocol> {
     /// Something has happened to a socket. Returns whether a task waits for it.
     fn receive_socket(&mut self, event: SocketEvent) -> bool;
 
-    /// The resource has decided on the `nth` write of the node.
-    fn receive_verdict(&mut self, nth: u64, accepted: bool);
+    /// The resource has decided on the `nth` write of the node, or nobody knows.
+    fn receive_verdict(&mut self, nth: u64, verdict: Result<(), WriteError>);
 
     /// Runs whatever is ready. Returns what it did, in order, and when it is to run again.
     fn run(&mut self, moment: &mut Moment) -> (Vec<Deed<P>>, Option<Timestamp>);
@@ -73,5 +73,21 @@ pub(crate) enum Effect {
     Ended,
 }
 
-/// What a process that has stopped does when it goes on, and what its clock reads then at least.
-pub(crate) type Rest<P> = (Timestamp, Vec<Deed<P>>);
+/// How far the step has come that a process is in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Step {
+    /// Its input may have moved the end of a leadership.
+    pub(crate) extends: bool,
+    /// It is taken, and its requests follow.
+    pub(crate) taken: bool,
+    /// It was the last one.
+    pub(crate) last: bool,
+}
+
+/// What a process that has stopped does when it goes on.
+pub(crate) struct Rest<P: Protocol> {
+    /// What its clock reads then at least.
+    pub(crate) until: Timestamp,
+    pub(crate) step: Step,
+    pub(crate) deeds: Vec<Deed<P>>,
+}

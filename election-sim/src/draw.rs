@@ -27,6 +27,7 @@ pub(crate) enum Stream {
     Load,
     Split,
     Stall,
+    Fate,
 }
 
 /// The draws of one seed.

@@ -87,7 +87,7 @@ mod unreached;
 mod workload;
 mod world;
 
-pub use app::{App, Context, Resource, Write};
+pub use app::{App, Context, Resource, Write, WriteError};
 pub use batch::{Budget, Summary};
 pub use check::{LEASE_INVARIANTS, QUORUM_INVARIANTS};
 pub use fault::{

@@ -51,10 +51,20 @@ pub struct Report {
     pub path: Option<PathBuf>,
     /// The file to which the picture was written, as a page.
     pub page: Option<PathBuf>,
-    /// The schedule was read from the file, and not shrunk.
-    read: bool,
+    source: Source,
     /// The picture of the shrunk run, as a page.
     drawn: String,
+}
+
+/// Where the schedule of a report is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// A seed, of which nothing smaller fails in the same way every time.
+    Seed,
+    /// A seed, and it was shrunk.
+    Shrunk,
+    /// A file.
+    File,
 }
 
 /// How long shrinking may take.
@@ -84,18 +94,19 @@ impl Report {
         violation: Violation,
     ) -> Self {
         let small = panics::quietly(|| shrink(schedule, workload, &violation.check, PATIENCE));
-        let (small, shrunk) = match small {
-            Some(small) => (small.schedule, small.violation),
-            None => (schedule.clone(), violation.clone()),
+        let (source, small, shrunk) = match small {
+            Some(small) => (Source::Shrunk, small.schedule, small.violation),
+            None => (Source::Seed, schedule.clone(), violation.clone()),
         };
         let mut scn = Scn::new(small);
-        scn.head = vec![format!("Shrunk from seed {} of {name}.", Seed(seed))];
+        let from = if source == Source::Shrunk { "Shrunk from seed" } else { "Seed" };
+        scn.head = vec![format!("{from} {} of {name}.", Seed(seed))];
         if workload.runs_code() {
             scn.head.push(NEEDS_APP.to_owned());
         }
         scn.full = true;
         let mut report = Self::of(name, scn, shrunk);
-        (report.seed, report.violation) = (Seed(seed), violation);
+        (report.seed, report.violation, report.source) = (Seed(seed), violation, source);
         report.command = format!("ELECTION_SIM_SEED={} {}", Seed(seed), cargo::test_command(name));
         match panics::quietly(|| report.scn.schedule.narrate(workload)) {
             Ok((outcome, lines)) => {
@@ -117,7 +128,7 @@ impl Report {
         let mut report = Self::of(name, scn, violation);
         report.draw(outcome, lines);
         report.replay = Some(replay_command(&path, name));
-        (report.path, report.read) = (Some(path), true);
+        report.path = Some(path);
         report
     }
 
@@ -134,7 +145,7 @@ impl Report {
             replay: None,
             path: None,
             page: None,
-            read: false,
+            source: Source::File,
             drawn: String::new(),
         }
     }
@@ -198,25 +209,30 @@ fn replay_command(file: &Path, name: &str) -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
-            Some(path) if self.read => writeln!(f, "{}: {}\n", path.display(), self.violation)?,
-            _ => writeln!(f, "seed {}: {}\n", self.seed, self.violation)?,
-        }
-        if !self.read {
-            writeln!(f, "play it again:  {}", self.command)?;
+            Some(path) if self.source == Source::File => {
+                writeln!(f, "{}: {}\n", path.display(), self.violation)?;
+            }
+            _ => {
+                writeln!(f, "seed {}: {}\n", self.seed, self.violation)?;
+                writeln!(f, "play it again:  {}", self.command)?;
+            }
         }
         if let Some(replay) = &self.replay {
-            let what = if self.read { "play it again:" } else { "shrunk:" };
+            let what = match self.source {
+                Source::File => "play it again:",
+                Source::Shrunk => "shrunk:",
+                Source::Seed => "its schedule:",
+            };
             writeln!(f, "{what:<15} {replay}")?;
         }
         if let Some(page) = &self.page {
             writeln!(f, "the picture:    {}", cargo::url(page))?;
         }
-        let faults = self.scn.schedule.faults.len();
-        if !self.read {
-            let faults = match faults {
+        if self.source == Source::Shrunk {
+            let faults = match self.scn.schedule.faults.len() {
                 0 => "no fault".to_owned(),
                 1 => "one fault".to_owned(),
-                _ => format!("{faults} faults"),
+                faults => format!("{faults} faults"),
             };
             writeln!(f, "\nshrunk to {faults}: {}", self.shrunk)?;
         }

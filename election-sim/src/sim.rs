@@ -2,7 +2,7 @@
 
 use crate::{
     app::{App, Write},
-    batch::{Budget, Summary},
+    batch::{Budget, Summary, not_deterministic},
     cargo,
     progress::Progress,
     report::{self, Report},
@@ -13,7 +13,7 @@ use crate::{
     svg::html,
     swarm::Swarm,
     unreached::Unreached,
-    workload::{EachWrite, View, Workload},
+    workload::{Code, EachWrite, View, Workload},
 };
 use std::{
     env, io,
@@ -144,17 +144,23 @@ impl Sim {
     /// Draws faults from this swarm. Keeps the nodes, timing and engine that were set.
     pub fn faults(mut self, swarm: Swarm) -> Self {
         let Swarm { nodes, timing, engine, network, .. } = self.swarm;
-        let network = network && !swarm.quorum; // a quorum's own network fails anyway
-        self.swarm = Swarm { nodes, timing, engine, network, ..swarm };
+        self.swarm = Swarm {
+            nodes: nodes.or(swarm.nodes),
+            timing: timing.or(swarm.timing),
+            engine: engine.or(swarm.engine),
+            network: network || swarm.network,
+            ..swarm
+        };
         self
     }
 
-    /// Runs the user's own state machine: every life of a node gets a new one.
+    /// Runs the user's own state machine: every life of a node gets a new one. It takes the place of a
+    /// `service`.
     pub fn app<A: App + 'static>(
         mut self,
         make: impl Fn(usize) -> A + Send + Sync + 'static,
     ) -> Self {
-        self.workload.app = Some(Arc::new(move |node| Box::new(make(node))));
+        self.workload.code = Some(Code::App(Arc::new(move |node| Box::new(make(node)))));
         self.swarm.network = true;
         self
     }
@@ -189,8 +195,7 @@ impl Sim {
     where
         F: Future<Output: std::fmt::Debug> + 'static,
     {
-        self.workload.app = None;
-        self.workload.service = Some(crate::service::make(service));
+        self.workload.code = Some(Code::Service(crate::service::make(service)));
         self.swarm.network = true;
         self
     }
@@ -383,7 +388,14 @@ impl Sim {
         let (outcome, lines) = scn.schedule.narrate(&workload).map_err(SimError::from)?;
         let name = file.file_stem().map(|stem| report::file_name(&stem.to_string_lossy()));
         let page = cargo::directory().join(name.unwrap_or_default()).with_extension("html");
-        if let Some(violation) = outcome.violation.clone() {
+        let differs = || Ok::<_, SimError>(scn.schedule.play_with(&workload)?.hash != outcome.hash);
+        let violation = match &outcome.violation {
+            None if differs()? => {
+                Some(not_deterministic(&scn.schedule, &workload).map_err(SimError::from)?)
+            }
+            violation => violation.clone(),
+        };
+        if let Some(violation) = violation {
             let run = (&outcome, &*lines);
             let mut report = Report::of_file(&self.name, (scn, file), violation, run);
             tell_unwritten(report.save_page(page));

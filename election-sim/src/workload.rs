@@ -7,17 +7,23 @@ use crate::{
 use election_core::Epoch;
 use std::{fmt, sync::Arc, time::Duration};
 
-pub(crate) type Make = Arc<dyn Fn(usize) -> Box<dyn App> + Send + Sync>;
+type MakeApp = Arc<dyn Fn(usize) -> Box<dyn App> + Send + Sync>;
 pub(crate) type Holds = Arc<dyn Fn(&View<'_>) -> bool + Send + Sync>;
 /// A condition of each write, with what it remembers of earlier ones.
 pub(crate) type EachWrite = Box<dyn FnMut(&Write) -> bool>;
 
+/// What each life of a node runs.
+#[derive(Clone)]
+pub(crate) enum Code {
+    App(MakeApp),
+    #[cfg(feature = "service")]
+    Service(crate::service::Make),
+}
+
 /// The user's part of a run, shared by all runs of a test.
 #[derive(Clone, Default)]
 pub struct Workload {
-    pub(crate) app: Option<Make>,
-    #[cfg(feature = "service")]
-    pub(crate) service: Option<crate::service::Make>,
+    pub(crate) code: Option<Code>,
     pub(crate) always: Vec<(String, Holds)>,
     pub(crate) sometimes: Vec<(String, Holds)>,
     /// Each makes the condition of one run.
@@ -26,17 +32,29 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether the nodes run an app or a service.
+    /// Whether the nodes run code of the user's.
     pub(crate) fn runs_code(&self) -> bool {
-        self.app.is_some() || self.runs_services()
+        self.code.is_some()
+    }
+
+    pub(crate) fn app(&self, node: usize) -> Option<Box<dyn App>> {
+        match self.code.as_ref()? {
+            Code::App(make) => Some(make(node)),
+            #[cfg(feature = "service")]
+            Code::Service(_) => None,
+        }
     }
 
     pub(crate) fn runs_services(&self) -> bool {
-        #[cfg(feature = "service")]
-        let runs = self.service.is_some();
-        #[cfg(not(feature = "service"))]
-        let runs = false;
-        runs
+        self.runs_code() && !matches!(self.code, Some(Code::App(_)))
+    }
+
+    #[cfg(feature = "service")]
+    pub(crate) fn service(&self) -> Option<&crate::service::Make> {
+        match self.code.as_ref()? {
+            Code::Service(make) => Some(make),
+            Code::App(_) => None,
+        }
     }
 }
 

@@ -213,13 +213,6 @@ fn an_app_that_is_not_deterministic_is_found() {
 }
 
 #[test]
-fn a_condition_that_is_never_reached_fails() {
-    let never = Sim::new("never").seeds(0..20).sometimes("the moon", |_| false).check();
-    let Err(Failure::Invalid(SimError::NeverReached(told))) = never else { panic!("passed") };
-    assert_eq!((told.name.as_str(), told.seeds), ("the moon", 20));
-}
-
-#[test]
 fn a_budget_of_nothing_is_refused() {
     for sim in [Sim::new("none").seeds(5..5), Sim::new("none").budget(Duration::ZERO)] {
         assert!(matches!(sim.check(), Err(Failure::Invalid(SimError::NoBudget))));

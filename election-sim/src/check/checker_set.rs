@@ -31,7 +31,7 @@ macro_rules! checker_set {
                         Err($crate::simulator::Violation {
                             check: C::NAME.to_owned(),
                             at: std::time::Duration::from_nanos(world.now),
-                            what,
+                            what: $crate::check::wording::as_transcripts_say(&what),
                         })
                     }
                     Err(_) => {

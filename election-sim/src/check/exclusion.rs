@@ -30,9 +30,8 @@ impl<S: Environment> Checker<S> for Exclusion {
         });
         let Some((other, _)) = other else { return Ok(()) };
         let who = |node: usize| {
-            let name = &world.schedule.nodes[node].name;
             let epoch = world.nodes[node].work.map_or(Epoch::NONE, |work| work.epoch);
-            format!("{name} (node {node}, epoch {epoch})")
+            format!("node {node} (epoch {epoch})")
         };
         Err(format!("{} and {} may both act", who(node), who(other)))
     }

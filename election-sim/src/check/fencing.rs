@@ -23,10 +23,16 @@ impl<S: Environment> Checker<S> for Fencing {
         let now = (token.get(), write.node, write.life);
         if let Some(before) = self.served.replace(now) {
             if now.0 < before.0 {
-                return Err(format!("the resource served token {} after {}", now.0, before.0));
+                return Err(format!(
+                    "the resource served epoch {} after epoch {}",
+                    now.0, before.0
+                ));
             }
             if now.0 == before.0 && now != before {
-                return Err(format!("nodes {} and {} both write as {}", before.1, now.1, now.0));
+                return Err(format!(
+                    "node {} and node {} both write under epoch {}",
+                    before.1, now.1, now.0
+                ));
             }
         }
         Ok(())

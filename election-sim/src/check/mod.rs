@@ -12,6 +12,7 @@ mod exclusion;
 mod fencing;
 mod lease;
 mod quorum;
+mod wording;
 
 pub(crate) use checker::{Checker, Verdict};
 

@@ -105,13 +105,13 @@ impl Environment for LeaseEnvironment {
 
     #[cfg(feature = "service")]
     fn service(simulator: &mut Simulator<Self>, node: usize) -> Option<Box<dyn Process<Lease>>> {
-        let make = simulator.workload.service.clone()?;
+        let make = simulator.workload.service()?.clone();
         let (schedule, member) = (&simulator.schedule, &simulator.schedule.nodes[node]);
         let role = if member.observer { Role::Observer } else { Role::Candidate };
         Some(Box::new(make(Life {
             node,
             life: simulator.nodes[node].life,
-            nodes: schedule.nodes.len(),
+            names: simulator.names(),
             candidate: simulator.nodes[node].state.candidate.clone(),
             part: Part::Lease(LeasePart {
                 config: schedule.timing_of(node).builder(role).ok()?,

@@ -128,8 +128,10 @@ impl Simulator<LeaseEnvironment> {
             }
         }
         let late = there.read(self.now) >= statement.deadline;
-        // A driver may have dropped the question, or not.
-        if late && self.draw.chance(Stream::Late, node as u64, !statement.nth, 500_000) {
+        // A driver may have dropped the question, or not. A real one decides by itself.
+        let modelled = self.services[node].is_none();
+        if modelled && late && self.draw.chance(Stream::Late, node as u64, !statement.nth, 500_000)
+        {
             return None;
         }
         self.trace.answered(self.now, statement, answer);

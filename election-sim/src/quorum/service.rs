@@ -47,22 +47,21 @@ impl Simulated for Machine {
 impl Simulator<QuorumEnvironment> {
     /// The code of this life of a node.
     pub(super) fn start_service(&mut self, node: usize) -> Option<Box<dyn Process<Machine>>> {
-        let make = self.workload.service.clone()?;
+        let make = self.workload.service()?.clone();
         let cluster = self.schedule.cluster.as_ref()?;
         let members = self.members_of(node);
         let drift = self.schedule.timing.drift_ppm;
         let config = cluster.builder(&members, node, drift).ok()?;
         let listed = self.environment.config(node).members();
-        let is_witness =
-            |id: &NodeId| members.iter().any(|it| it.witness && it.name == id.as_str());
         let places = (0..listed.count()).filter_map(|place| u8::try_from(place).ok());
-        let listed = places.filter_map(|place| listed.id(Peer::new(place)));
-        let listed = listed.map(|id| (id.clone(), is_witness(id))).collect();
+        let peers = places.map(Peer::new);
+        let member = |peer| Some((listed.id(peer)?.clone(), listed.is_witness(peer)));
+        let listed = peers.filter_map(member).collect();
         let there = &self.nodes[node].state;
         Some(Box::new(make(Life {
             node,
             life: self.nodes[node].life,
-            nodes: self.nodes.len(),
+            names: self.names(),
             candidate: Candidate {
                 id: NodeId::new(&self.schedule.nodes[node].name).ok()?,
                 incarnation: there.incarnation,

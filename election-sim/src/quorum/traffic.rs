@@ -56,20 +56,24 @@ impl Simulator<QuorumEnvironment> {
             true => Ok(self.environment.sockets.connect((from, true), to)),
             false => Err(ErrorKind::ConnectionRefused),
         };
-        self.tell(from, SocketEvent::Dialed { dial, outcome });
+        let waits = self.tell(from, SocketEvent::Dialed { dial, outcome });
         if let Ok(connection) = outcome {
             let place = self.nodes[from].state.peer.index();
             self.tell(to, SocketEvent::Accepted { connection, from: address(place) });
+            if !waits {
+                self.let_go(connection, from);
+            }
         }
     }
 
-    /// Tells a process what has happened to its sockets.
-    fn tell(&mut self, node: usize, event: SocketEvent) {
-        if let Some(service) = &mut self.services[node] {
-            if service.receive_socket(event) {
-                self.run_service(node);
-            }
+    /// Tells a process what has happened to its sockets. Returns whether a task waits for it.
+    fn tell(&mut self, node: usize, event: SocketEvent) -> bool {
+        let Some(service) = &mut self.services[node] else { return false };
+        let waits = service.receive_socket(event);
+        if waits {
+            self.run_service(node);
         }
+        waits
     }
 
     fn finish(&mut self, id: u64, node: usize) {
@@ -148,7 +152,7 @@ impl Simulator<QuorumEnvironment> {
         }
         let behind = Piece { what: What::Bytes(rest), ..piece };
         self.fly(id, end, at, piece);
-        // It breaks in the middle of what was written, or behind it.
+        // `Twice` breaks the connection behind what was written, `Lost` in the middle of it.
         if splits && fault != Some(FrameFault::Lost) {
             let later = self.draw.between(Stream::Travel, place, nth | REST, self.latency);
             self.fly(id, end, self.now + later, behind);
@@ -184,7 +188,7 @@ impl Simulator<QuorumEnvironment> {
                     self.tell(from, SocketEvent::Left { connection: id, count });
                 }
             }
-            What::End(how) if has => self.tell(to, SocketEvent::Ended { connection: id, how }),
+            What::End(how) if has => _ = self.tell(to, SocketEvent::Ended { connection: id, how }),
             What::End(_) => {}
         }
     }

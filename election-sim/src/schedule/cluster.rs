@@ -97,7 +97,7 @@ impl Cluster {
         }
         let mut witnesses = Vec::new();
         let me = id(&members[node].name)?;
-        let address = Label::new(&format!("{me}:6004"))
+        let address = Label::new(&announced(&me))
             .map_err(|why| ScheduleError::Name { name: me.to_string(), why })?;
         let mut builder = Config::builder(me, ids, address)
             .down_after(self.down_after)
@@ -133,6 +133,11 @@ impl Cluster {
         }
         Ok(builder.witnesses(witnesses))
     }
+}
+
+/// The address that a member announces.
+pub(crate) fn announced(member: &NodeId) -> String {
+    format!("{member}:6004")
 }
 
 impl From<ConfigError> for ScheduleError {

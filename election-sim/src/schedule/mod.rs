@@ -11,6 +11,8 @@ mod timing;
 mod validity;
 
 pub use cluster::Cluster;
+#[cfg(feature = "service")]
+pub(crate) use cluster::announced;
 pub use error::{MOST_NODES, ScheduleError};
 pub use member::{Member, Software};
 pub use run::{Engine, Heal, Schedule};

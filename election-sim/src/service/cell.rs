@@ -2,10 +2,9 @@
 
 use super::{life::Life, mailbox::Mailbox, orders::Orders, sockets::Sockets};
 use crate::{
-    app::Resource,
+    app::{Resource, WriteError},
     deed::{Deed, Effect, Moment},
     draw::{Draw, Stream},
-    socket::SocketDeed,
 };
 use election_core::{
     Timestamp, lease,
@@ -19,7 +18,7 @@ use std::{
     io,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::Waker,
+    task::{Context, Poll, Waker},
 };
 
 /// What the code of a life has done.
@@ -59,7 +58,7 @@ pub(crate) struct State {
     asked: Option<(Action, Timestamp)>,
     /// The statement whose answer somebody waits for.
     statement: Option<(Ticket, Mailbox<Result<Answer, Failure>>)>,
-    verdicts: HashMap<u64, Mailbox<bool>>,
+    verdicts: HashMap<u64, Mailbox<Result<(), WriteError>>>,
     pub(super) notices: Mailbox<Notice>,
     pub(super) frames: Mailbox<(usize, Vec<u8>)>,
     pub(super) sockets: Sockets,
@@ -118,9 +117,6 @@ impl State {
         (self.draw, self.drawn, self.sent) = (moment.draw, moment.drawn, moment.sent);
         self.resource = std::mem::take(&mut moment.resource);
         self.calls = 0;
-        for connection in self.sockets.take_unwanted() {
-            self.does(Effect::Socket(SocketDeed::Drops(connection)));
-        }
         while let Some(timer) = self.timers.first_entry() {
             if timer.key().0 > self.now {
                 break;
@@ -148,7 +144,7 @@ impl State {
         // What is dropped after a panic reads the clock as well.
         assert!(
             self.calls <= CALLS || std::thread::panicking(),
-            "the service reads the clock in a loop: time passes only while it awaits something"
+            "the service calls its node in a loop: time passes only while it awaits something"
         );
         if let Some((_, later)) = self.stall.take_if(|(after, _)| *after < self.calls) {
             self.now = self.now.max(later);
@@ -177,7 +173,7 @@ impl State {
         self.does(effect);
     }
 
-    /// Sets a timer, or moves the one of this number.
+    /// Sets a timer, or says anew whom it wakes.
     pub(super) fn arm(&mut self, at: Timestamp, timer: &mut Option<u64>, waker: &Waker) {
         let number = *timer.get_or_insert_with(|| {
             self.armed += 1;
@@ -234,8 +230,8 @@ impl State {
         self.statement = None;
     }
 
-    pub(super) fn answered(&mut self, waker: &Waker) -> Option<Result<Answer, Failure>> {
-        self.statement.as_mut()?.1.take(waker)
+    pub(super) fn poll_answer(&mut self, cx: &Context<'_>) -> Poll<Result<Answer, Failure>> {
+        self.statement.as_mut().map_or(Poll::Pending, |(_, waiting)| waiting.poll(cx))
     }
 
     pub(super) fn answer(&mut self, ticket: Ticket, result: Result<Answer, Failure>) {
@@ -253,13 +249,17 @@ impl State {
         self.verdicts.remove(&nth);
     }
 
-    pub(super) fn verdict(&mut self, nth: u64, accepted: bool) {
+    pub(super) fn verdict(&mut self, nth: u64, verdict: Result<(), WriteError>) {
         if let Some(waiting) = self.verdicts.get_mut(&nth) {
-            waiting.put(accepted);
+            waiting.put(verdict);
         }
     }
 
-    pub(super) fn take_verdict(&mut self, nth: u64, waker: &Waker) -> Option<bool> {
-        self.verdicts.get_mut(&nth)?.take(waker)
+    pub(super) fn poll_verdict(
+        &mut self,
+        nth: u64,
+        cx: &Context<'_>,
+    ) -> Poll<Result<(), WriteError>> {
+        self.verdicts.get_mut(&nth).map_or(Poll::Pending, |waiting| waiting.poll(cx))
     }
 }

@@ -11,7 +11,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 pub(crate) struct Life {
     pub(crate) node: usize,
     pub(crate) life: u32,
-    pub(crate) nodes: usize,
+    /// Of all nodes.
+    pub(crate) names: Vec<String>,
     pub(crate) candidate: Candidate,
     pub(crate) part: Part,
 }

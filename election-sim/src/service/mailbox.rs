@@ -1,6 +1,9 @@
 //! What comes for somebody who may wait for it.
 
-use std::{collections::VecDeque, task::Waker};
+use std::{
+    collections::VecDeque,
+    task::{Context, Poll, Waker},
+};
 
 /// Values that come one after the other, and who waits for the next.
 pub(super) struct Mailbox<T> {
@@ -14,15 +17,6 @@ impl<T> Default for Mailbox<T> {
     }
 }
 
-impl<T> IntoIterator for Mailbox<T> {
-    type Item = T;
-    type IntoIter = std::collections::vec_deque::IntoIter<T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.values.into_iter()
-    }
-}
-
 impl<T> Mailbox<T> {
     /// Returns whether somebody waits for it.
     pub(super) fn put(&mut self, value: T) -> bool {
@@ -30,8 +24,16 @@ impl<T> Mailbox<T> {
         self.waker.take().map(Waker::wake).is_some()
     }
 
-    pub(super) fn take(&mut self, waker: &Waker) -> Option<T> {
-        self.waker = Some(waker.clone());
-        self.values.pop_front()
+    pub(super) fn poll(&mut self, cx: &Context<'_>) -> Poll<T> {
+        if let Some(value) = self.values.pop_front() {
+            return Poll::Ready(value);
+        }
+        self.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Takes all that nobody has taken yet.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = T> {
+        self.values.drain(..)
     }
 }

@@ -21,7 +21,7 @@ mod watched;
 pub(crate) use cell::{Act, State};
 pub(crate) use life::{LeasePart, Life, Part, QuorumPart, address, place};
 pub(crate) use make::{Make, make};
-pub use node::{Node, Refused, Written};
+pub use node::{Node, Written};
 pub(crate) use process::Simulated;
 pub use runtime::{SimRuntime, Sleep};
 pub use store::SimStore;

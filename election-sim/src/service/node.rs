@@ -7,16 +7,16 @@ use super::{
     store::SimStore,
 };
 use crate::{
-    app::{Needs, Order, Write},
+    app::{Needs, Order, Write, WriteError},
     deed::Effect,
+    schedule::announced,
 };
-use election_core::{Epoch, Timestamp};
+use election_core::{Epoch, NodeId, Timestamp};
 use election_driver::{Builder, Cluster, ClusterBuilder, Election, Runtime as _};
 use std::{
     fmt,
     future::{Future, poll_fn},
     sync::Arc,
-    task::Poll,
     time::Duration,
 };
 
@@ -38,11 +38,6 @@ impl fmt::Debug for Node {
     }
 }
 
-/// The resource has served a later leader, and refuses a write under an older token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("refused: the resource has served a later leader")]
-pub struct Refused;
-
 impl Node {
     pub(super) fn new(cell: Cell, life: Life) -> Self {
         let life = Arc::new(life);
@@ -62,7 +57,14 @@ impl Node {
     /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.life.nodes
+        self.life.names.len()
+    }
+
+    /// The number of the node with this id, as in [`Handle::leader`](election_driver::Handle::leader): to
+    /// send it a frame.
+    #[must_use]
+    pub fn number_of(&self, id: &NodeId) -> Option<usize> {
+        self.life.names.iter().position(|name| name == id.as_str())
     }
 
     /// Which life of the node this is, from one: it grows with every crash.
@@ -87,7 +89,7 @@ impl Node {
     /// This node's part of a cluster, with the members, the runtime, the timing, the ballot and the
     /// position of its data filled in. The data are the world's: they grow while this node leads and are
     /// copied to those who follow it, and the member is told how far they have come. A process takes
-    /// part in one cluster.
+    /// part in one cluster. The preferred primary and the address to announce are the schedule's, too.
     ///
     /// # Panics
     /// If a lease is simulated: see [`election`](Self::election).
@@ -95,6 +97,7 @@ impl Node {
         let part = self.life.quorum();
         let builder = Cluster::builder_on(self.runtime.clone(), "simulated")
             .node(self.life.candidate.id.as_str())
+            .announce(announced(&self.life.candidate.id))
             .ballot("simulated");
         let builder = match part.position {
             Some(position) => builder.position(position),
@@ -154,14 +157,15 @@ impl Node {
         let read = self.cell.state().read;
         if read {
             let words = what.to_string();
-            self.cell.state().acts(Effect::Noted(words));
+            self.cell.state().does(Effect::Noted(words)); // no call, or readers would see another run
         }
     }
 
-    /// Sends a write to the resource under this token. It arrives later, or never. The run fails if
-    /// this process does not lead under the token at this instant.
+    /// Sends a write to the resource under this token. It arrives later; one in a hundred never does, and
+    /// of another one the answer is lost. The run fails if this process does not lead under the token at
+    /// this instant.
     ///
-    /// The write is sent at once. [`Written::decided`] waits for the resource's answer.
+    /// The write is sent before this returns. [`Written::decided`] waits for the resource's answer.
     pub fn write(&self, token: Epoch, what: impl Into<String>) -> Written {
         self.order(Needs::Leading(token), what.into())
     }
@@ -206,11 +210,7 @@ impl Node {
 
     /// The next frame, and the number of the node that has sent it. One task at a time may wait for it.
     pub async fn receive(&self) -> (usize, Vec<u8>) {
-        poll_fn(|cx| match self.cell.state().frames.take(cx.waker()) {
-            Some(frame) => Poll::Ready(frame),
-            None => Poll::Pending,
-        })
-        .await
+        poll_fn(|cx| self.cell.state().frames.poll(cx)).await
     }
 }
 
@@ -230,13 +230,9 @@ impl Written {
     /// Waits until the resource has decided.
     ///
     /// # Errors
-    /// If it has served a later leader.
-    pub async fn decided(self) -> Result<(), Refused> {
-        let accepted = poll_fn(|cx| match self.cell.state().take_verdict(self.nth, cx.waker()) {
-            Some(accepted) => Poll::Ready(accepted),
-            None => Poll::Pending,
-        });
-        accepted.await.then_some(()).ok_or(Refused)
+    /// If it has served a later leader, or nobody knows.
+    pub async fn decided(self) -> Result<(), WriteError> {
+        poll_fn(|cx| self.cell.state().poll_verdict(self.nth, cx)).await
     }
 }
 

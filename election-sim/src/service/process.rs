@@ -5,6 +5,7 @@ use super::{
     executor::{Executor, Task},
 };
 use crate::{
+    app::WriteError,
     deed::{Deed, Effect, Moment, Process},
     socket::SocketEvent,
 };
@@ -100,8 +101,8 @@ impl<P: Simulated> Process<P> for Tasks {
         self.cell.state().sockets.receive(event)
     }
 
-    fn receive_verdict(&mut self, nth: u64, accepted: bool) {
-        self.cell.state().verdict(nth, accepted);
+    fn receive_verdict(&mut self, nth: u64, verdict: Result<(), WriteError>) {
+        self.cell.state().verdict(nth, verdict);
     }
 
     fn run(&mut self, moment: &mut Moment) -> (Vec<Deed<P>>, Option<Timestamp>) {

@@ -69,6 +69,7 @@ impl Network for SimRuntime {
     }
 
     fn listen(&self, _: &[SocketAddr]) -> io::Result<SimListener> {
+        self.watched.life().quorum(); // a lease has no sockets
         Ok(SimListener::new(self.cell.clone()))
     }
 
@@ -77,15 +78,12 @@ impl Network for SimRuntime {
         _: &mut SimListener,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<(SimStream, SocketAddr)>> {
-        match self.cell.state().sockets.poll_accept(cx.waker()) {
-            Some((connection, from)) => {
-                Poll::Ready(Ok((SimStream::new(self.cell.clone(), connection), from)))
-            }
-            None => Poll::Pending,
-        }
+        let accepted = self.cell.state().sockets.accepted.poll(cx);
+        accepted.map(|(connection, from)| Ok((SimStream::new(self.cell.clone(), connection), from)))
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<SimStream> {
+        self.watched.life().quorum();
         SimStream::connect(&self.cell, address).await
     }
 

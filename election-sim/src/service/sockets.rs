@@ -17,10 +17,8 @@ const WINDOW: usize = 4_096;
 pub(super) struct Sockets {
     pub(super) dialed: u64,
     pub(super) dials: HashMap<u64, Mailbox<Result<u64, ErrorKind>>>,
-    accepted: Mailbox<(u64, SocketAddr)>,
+    pub(super) accepted: Mailbox<(u64, SocketAddr)>,
     pub(super) connections: HashMap<u64, Connection>,
-    /// Connections that nobody waits for any more.
-    unwanted: Vec<u64>,
 }
 
 pub(super) struct Connection {
@@ -48,17 +46,12 @@ impl Sockets {
     /// Returns whether a task waits for this.
     pub(super) fn receive(&mut self, event: SocketEvent) -> bool {
         match event {
-            SocketEvent::Dialed { dial, outcome } => match (self.dials.get_mut(&dial), outcome) {
-                (Some(waiting), outcome) => {
+            SocketEvent::Dialed { dial, outcome } => {
+                self.dials.get_mut(&dial).is_some_and(|waiting| {
                     outcome.into_iter().for_each(|it| _ = self.connections.entry(it).or_default());
                     waiting.put(outcome)
-                }
-                (None, Ok(connection)) => {
-                    self.unwanted.push(connection);
-                    true
-                }
-                (None, Err(_)) => false,
-            },
+                })
+            }
             SocketEvent::Accepted { connection, from } => {
                 self.connections.insert(connection, Connection::default());
                 self.accepted.put((connection, from))
@@ -83,20 +76,5 @@ impl Sockets {
                 })
             }
         }
-    }
-
-    /// Nobody accepts connections any more. Returns those that wait for it.
-    pub(super) fn refuse(&mut self) -> Vec<u64> {
-        let waiting: Vec<_> = std::mem::take(&mut self.accepted).into_iter().collect();
-        waiting.into_iter().map(|(connection, _)| connection).collect()
-    }
-
-    /// The connections that have come about though nobody waits for them any more.
-    pub(super) fn take_unwanted(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.unwanted)
-    }
-
-    pub(super) fn poll_accept(&mut self, waker: &Waker) -> Option<(u64, SocketAddr)> {
-        self.accepted.take(waker)
     }
 }

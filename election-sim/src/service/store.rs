@@ -43,10 +43,7 @@ impl Store for SimStore {
     async fn answer(&mut self, _: &Registration, query: &Query) -> Result<Answer, StoreError> {
         self.cell.state().send(query);
         let asking = Asking(&self.cell);
-        let answer = poll_fn(|cx| match asking.0.state().answered(cx.waker()) {
-            Some(answer) => Poll::Ready(answer),
-            None => Poll::Pending,
-        });
+        let answer = poll_fn(|cx| asking.0.state().poll_answer(cx));
         answer.await.map_err(|kind| StoreError::new(kind, "the simulated database fails"))
     }
 
@@ -64,9 +61,6 @@ impl Stream for Notices {
     type Item = Notice;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Notice>> {
-        match self.0.state().notices.take(cx.waker()) {
-            Some(notice) => Poll::Ready(Some(notice)),
-            None => Poll::Pending,
-        }
+        self.0.state().notices.poll(cx).map(Some)
     }
 }

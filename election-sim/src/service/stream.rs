@@ -32,7 +32,8 @@ impl Drop for SimListener {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.does(Effect::Socket(SocketDeed::Listens(false)));
-        for connection in state.sockets.refuse() {
+        let waiting: Vec<_> = state.sockets.accepted.drain().collect();
+        for (connection, _) in waiting {
             state.does(Effect::Socket(SocketDeed::Drops(connection)));
         }
     }
@@ -75,8 +76,7 @@ impl SimStream {
         };
         let outcome = poll_fn(|cx| {
             let mut state = cell.state();
-            let waiting = state.sockets.dials.get_mut(&dial.1);
-            waiting.and_then(|it| it.take(cx.waker())).map_or(Poll::Pending, Poll::Ready)
+            state.sockets.dials.get_mut(&dial.1).map_or(Poll::Pending, |it| it.poll(cx))
         });
         Ok(Self::new(cell.clone(), outcome.await?))
     }
@@ -117,7 +117,7 @@ impl AsyncWrite for SimStream {
             return Poll::Ready(Err(kind.into()));
         }
         let count = bytes.len().min(it.room);
-        if count == 0 {
+        if it.room == 0 {
             it.writer = Some(cx.waker().clone());
             return Poll::Pending;
         }

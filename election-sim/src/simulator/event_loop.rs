@@ -6,7 +6,7 @@
 
 use super::{CheckerSet, Environment, Node, Violation, WorldState, net::Net, world_state};
 use crate::{
-    app::{App, Resource, Write},
+    app::{App, Resource, Write, WriteError},
     clock::Clock,
     deed::{Process, Rest},
     draw::{Draw, Stream},
@@ -22,10 +22,15 @@ use crate::{
 use election_core::{Epoch, Input};
 use std::{fmt, sync::Arc, time::Duration};
 
+/// Of so many writes of a user's code one is lost, and of another one the answer.
+const UNSURE: u64 = 100;
+
 /// A run in progress.
 pub(crate) struct Simulator<S: Environment> {
     pub(crate) schedule: Schedule,
     pub(crate) now: u64,
+    /// The processes have started.
+    began: bool,
     end: u64,
     pub(crate) queue: Queue<S::Happening>,
     pub(crate) nodes: Vec<Node<S>>,
@@ -77,6 +82,7 @@ impl<S: Environment> Simulator<S> {
         let environment = S::new(&schedule)?;
         let mut simulator = Self {
             now: 0,
+            began: false,
             end: nanos(schedule.horizon),
             queue: Queue::new(schedule.nodes.len()),
             nodes: Vec::with_capacity(schedule.nodes.len()),
@@ -123,7 +129,6 @@ impl<S: Environment> Simulator<S> {
             let due = nanos(heal.at).saturating_add(nanos(heal.within)).saturating_add(1);
             self.queue.push(due, Event::Deadline);
         }
-        self.catch(|simulator| (0..simulator.nodes.len()).for_each(|node| simulator.start(node)));
     }
 
     /// A panic of the user's code fails the run.
@@ -141,6 +146,9 @@ impl<S: Environment> Simulator<S> {
     }
 
     fn play(&mut self) {
+        if !std::mem::replace(&mut self.began, true) {
+            (0..self.nodes.len()).for_each(|node| self.start(node));
+        }
         while self.advance() {}
         if self.violation.is_none() {
             self.due();
@@ -255,6 +263,7 @@ impl<S: Environment> Simulator<S> {
             led_on_arrival: led,
             what,
             nth: sent,
+            own: !self.workload.runs_code(),
         };
         self.trace.write_sent(self.now, &write);
         let slot = self.free_writes.pop().unwrap_or_else(|| {
@@ -269,20 +278,30 @@ impl<S: Environment> Simulator<S> {
     fn arrive_write(&mut self, slot: usize) {
         let Some(mut write) = self.writes[slot].take() else { return };
         self.free_writes.push(slot);
-        if !write.what.is_empty() {
+        let answer =
+            match self.draw.between(Stream::Fate, write.node as u64, write.nth, (1, UNSURE)) {
+                1 if !write.own => {
+                    self.trace.write_lost(self.now, &write);
+                    return self.answer_write(&write, Err(WriteError::Unknown));
+                }
+                2 => Err(WriteError::Unknown),
+                _ => Ok(()),
+            };
+        if !write.own {
             write.arrived = Duration::from_nanos(self.now);
             write.led_on_arrival = write.token.is_some() && self.leads(write.node) == write.token;
         }
         let highest = self.resource.highest();
         let served = self.resource.take(write.clone());
         self.trace.write_arrived(self.now, &write, highest, served);
-        self.answer_write(&write, served);
+        let refused = if served { Ok(()) } else { Err(WriteError::Refused) };
+        self.answer_write(&write, answer.and(refused));
         if served && !self.workload.unfenced {
             let world = world_state!(self);
             let verdict = self.checkers.served(&world, &write);
             self.verdict(verdict);
         }
-        if served && !write.what.is_empty() {
+        if served && !write.own {
             self.judge_served(&write);
         }
     }

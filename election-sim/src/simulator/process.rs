@@ -37,8 +37,9 @@ impl<S: Environment> Simulator<S> {
         (there.asked, there.lost) = Default::default();
         there.frames.clear();
         there.latest = Timestamp::ZERO;
-        self.apps[node] = self.workload.app.as_ref().map(|make| make(node));
-        self.trace.met(self.now, node, Fate::Born);
+        self.apps[node] = self.workload.app(node);
+        let fate = if self.nodes[node].life == 1 { Fate::First } else { Fate::Born };
+        self.trace.met(self.now, node, fate);
         if self.services[node].is_some() {
             self.run_service(node);
         } else {
@@ -128,7 +129,7 @@ impl<S: Environment> Simulator<S> {
             let (at, epoch) = (self.nodes[onto].clock.when(work.stop_by), work.epoch.get());
             self.queue.push(at.max(self.now), Event::Stop { node: onto, life, epoch });
         }
-        self.apps[onto] = self.workload.app.as_ref().map(|make| make(onto));
+        self.apps[onto] = self.workload.app(onto);
         self.run_app(onto, |app, context| app.started(context));
         self.set_timer(onto);
     }
@@ -393,8 +394,8 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// A write of the user's code leaves for the resource, if it may. Of one that comes `late` nobody
-    /// could know that it may not.
+    /// A write of the user's code leaves for the resource. `late`: the process stood still between its
+    /// decision and this write; no check of its own could have prevented it, so the run does not fail.
     pub(super) fn write_of_app(&mut self, node: usize, order: Order, late: bool) {
         let there = &self.nodes[node];
         let now = there.clock.read(self.now);

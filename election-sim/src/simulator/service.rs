@@ -5,14 +5,14 @@
 
 use super::{CheckerSet, Environment, Simulator, WorldState, world_state};
 use crate::{
-    app::Write,
-    deed::{Deed, Effect, Moment},
+    app::{Write, WriteError},
+    deed::{Deed, Effect, Moment, Rest, Step},
     draw::Stream,
     fault::{Fault, FaultKind},
     queue::Event,
     span::nanos,
 };
-use election_core::Protocol as _;
+use election_core::Protocol;
 
 /// How long a supervisor waits before it starts a process again that has ended.
 const RESTART: u64 = 1_000_000_000;
@@ -20,6 +20,12 @@ const RESTART: u64 = 1_000_000_000;
 const LONGEST_RUN: u64 = 20;
 
 impl<S: Environment> Simulator<S> {
+    /// The ids of the nodes.
+    #[cfg(feature = "service")]
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.schedule.nodes.iter().map(|member| member.name.clone()).collect()
+    }
+
     /// Lets the process of this node run, unless it is paused.
     pub(crate) fn run_service(&mut self, node: usize) {
         let stall = self.nodes[node].stall.take();
@@ -47,32 +53,28 @@ impl<S: Environment> Simulator<S> {
         there.wake_at = wake_at;
         self.services[node] = Some(service);
         self.set_timer(node);
-        self.follow(node, deeds, false);
+        self.follow(node, deeds, Step::default(), false);
     }
 
     /// What a process has done takes effect, as far as it lives to see it. `late`: it has stopped since
     /// it found out whether it leads, and only a fence helps.
-    fn follow(&mut self, node: usize, deeds: Vec<Deed<S::Machine>>, late: bool) {
+    fn follow(&mut self, node: usize, deeds: Vec<Deed<S::Machine>>, mut step: Step, late: bool) {
         let life = self.nodes[node].life;
-        // Whether the input of the next step may have moved the end of a leadership.
-        let mut extends = false;
         let mut deeds = deeds.into_iter().peekable();
-        let (mut stepped, mut over) = (false, false);
         while let Some(deed) = deeds.next() {
             match deed {
                 Deed::Took(input) => {
                     S::takes(self, node, &input);
-                    extends = self.before_step(node, &input);
+                    step.extends = self.before_step(node, &input);
                 }
                 Deed::Stepped(machine, change) => {
-                    let finished = machine.is_finished();
+                    (step.taken, step.last) = (true, machine.is_finished());
                     if self.nodes[node].machine.replace(*machine).is_none() {
                         let world = world_state!(self);
                         self.checkers.born(&world, node);
                         S::elector_born(self, node);
                     }
-                    self.after_step(node, std::mem::take(&mut extends), change);
-                    (stepped, over) = (true, finished);
+                    self.after_step(node, std::mem::take(&mut step.extends), change);
                 }
                 Deed::Requested(action) => S::requested(self, node, &action),
                 Deed::Acted(action, at) => S::perform(self, node, action, at),
@@ -81,7 +83,12 @@ impl<S: Environment> Simulator<S> {
                 Deed::Did(Effect::Socket(deed)) => S::socket(self, node, deed),
                 Deed::Did(Effect::Noted(words)) => self.trace.noted(self.now, node, words),
                 Deed::Did(Effect::Stalled(until)) => {
-                    self.stalled[node] = Some((until, deeds.collect()));
+                    self.trace.noted(self.now, node, "stands still here".to_owned());
+                    step.taken = false; // what holds of a step may not hold so much later
+                    if is_over(deeds.peek()) {
+                        self.end_step(node, &mut step);
+                    }
+                    self.stalled[node] = Some(Rest { until, step, deeds: deeds.collect() });
                     return;
                 }
                 Deed::Did(Effect::Ended) => {
@@ -92,18 +99,21 @@ impl<S: Environment> Simulator<S> {
             if self.violation.is_some() || !self.lives(node) {
                 return;
             }
-            // A step is over once what it has asked for is under way.
-            let next = deeds.peek();
-            if stepped && matches!(next, None | Some(Deed::Took(_) | Deed::Stepped(..))) {
-                stepped = false;
-                let world = world_state!(self);
-                let verdict = self.checkers.stepped(&world, node);
-                self.verdict(verdict);
-                if std::mem::take(&mut over) {
-                    self.nodes[node].machine = None;
-                    self.elector_ended(node);
-                }
+            if is_over(deeds.peek()) {
+                self.end_step(node, &mut step);
             }
+        }
+    }
+
+    fn end_step(&mut self, node: usize, step: &mut Step) {
+        if std::mem::take(&mut step.taken) {
+            let world = world_state!(self);
+            let verdict = self.checkers.stepped(&world, node);
+            self.verdict(verdict);
+        }
+        if std::mem::take(&mut step.last) {
+            self.nodes[node].machine = None;
+            self.elector_ended(node);
         }
     }
 
@@ -120,10 +130,11 @@ impl<S: Environment> Simulator<S> {
     /// A process that was paused goes on, with what it was about to do.
     pub(super) fn resume_service(&mut self, node: usize) {
         self.nodes[node].stall = None;
-        if let Some((until, rest)) = self.stalled[node].take() {
+        if let Some(Rest { until, step, deeds }) = self.stalled[node].take() {
+            self.trace.noted(self.now, node, "goes on".to_owned());
             // The rate of its clock may have changed meanwhile, and it never goes back.
             self.nodes[node].latest = self.nodes[node].read(self.now).max(until);
-            self.follow(node, rest, true);
+            self.follow(node, deeds, step, true);
         }
         self.run_service(node);
     }
@@ -149,9 +160,9 @@ impl<S: Environment> Simulator<S> {
     }
 
     /// Tells the process that sent a write what became of it. Another life does not wait for it.
-    pub(super) fn answer_write(&mut self, write: &Write, accepted: bool) {
+    pub(super) fn answer_write(&mut self, write: &Write, verdict: Result<(), WriteError>) {
         if let Some(service) = &mut self.services[write.node] {
-            service.receive_verdict(write.nth, accepted);
+            service.receive_verdict(write.nth, verdict);
             self.run_service(write.node);
         }
     }
@@ -163,4 +174,9 @@ impl<S: Environment> Simulator<S> {
             self.start(node);
         }
     }
+}
+
+/// Whether a step is over, what it has asked for being under way, if this comes next.
+fn is_over<P: Protocol>(next: Option<&Deed<P>>) -> bool {
+    matches!(next, None | Some(Deed::Took(_) | Deed::Stepped(..)))
 }

@@ -21,6 +21,8 @@ use words::{bytes, frame, question, reply, under, words_of};
 /// Something that happens to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
+    /// Its first life begins.
+    First,
     Born,
     Died,
     Cloned,
@@ -30,7 +32,7 @@ impl Fate {
     /// The number that stands for it in the hash.
     fn number(self) -> u64 {
         match self {
-            Self::Born => 1,
+            Self::First | Self::Born => 1,
             Self::Died => 2,
             Self::Cloned => 36,
         }
@@ -102,8 +104,11 @@ impl Trace {
 
     pub(crate) fn met(&mut self, now: u64, node: usize, fate: Fate) {
         self.mix(now, fate.number(), node as u64);
+        if fate == Fate::First {
+            return; // as everybody's
+        }
         self.write(now, Some(node), LineKind::Process, || match fate {
-            Fate::Born => "starts".into(),
+            Fate::First | Fate::Born => "starts".into(),
             Fate::Died => "ends".into(),
             Fate::Cloned => "goes on as a copy".into(),
         });
@@ -169,7 +174,7 @@ impl Trace {
     }
 
     pub(crate) fn write_sent(&mut self, now: u64, write: &Write) {
-        if !write.what.is_empty() {
+        if !write.own {
             for bytes in write.what.as_bytes().chunks(8) {
                 let word = bytes.iter().fold(0, |word, byte| (word << 8) | u64::from(*byte));
                 self.mix(now, 48, word);
@@ -180,6 +185,13 @@ impl Trace {
         }
     }
 
+    pub(crate) fn write_lost(&mut self, now: u64, write: &Write) {
+        self.mix(now, 49, mix(write.node as u64));
+        self.write(now, Some(write.node), LineKind::Refused, || {
+            format!("write {:?}{}: lost on the way", write.what, under(write.token))
+        });
+    }
+
     /// A write arrived at the resource, which had served no token above `highest` before.
     pub(crate) fn write_arrived(&mut self, now: u64, write: &Write, highest: Epoch, served: bool) {
         self.mix(
@@ -187,7 +199,7 @@ impl Trace {
             33 + u64::from(served),
             write.token.map_or(0, Epoch::get) ^ mix(write.node as u64),
         );
-        if write.what.is_empty() {
+        if write.own {
             return;
         }
         let kind = if served { LineKind::Accepted } else { LineKind::Refused };

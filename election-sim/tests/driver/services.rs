@@ -48,7 +48,7 @@ impl Kind {
             Self::Quorum => {
                 let swarm = Swarm::within_contract().of_quorum();
                 let swarm = Swarm { down_after: Some(DOWN_AFTER), length: 60, ..swarm };
-                Sim::new(&format!("quorum::{name}")).faults(swarm).seeds(0..100)
+                Sim::new(&format!("quorum::{name}")).faults(swarm).seeds(0..50)
             }
         }
     }

@@ -27,7 +27,7 @@ impl Checker<LeaseEnvironment> for EpochLedOnce {
         match change {
             Change::Elected(tenure) if tenure.term.epoch.get() <= self.given_up[node] => {
                 Err(format!(
-                    "node {node} leads {}, having given up {}",
+                    "node {node} leads {}, having given up epoch {}",
                     tenure.term, self.given_up[node]
                 ))
             }

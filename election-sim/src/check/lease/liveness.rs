@@ -7,7 +7,7 @@
 //! as a promoted server waits for what it may have lost.
 
 use super::{Checker, Contract, Effect, LeaseEnvironment, Told, Verdict, WorldState, nanos};
-use crate::schedule::Heal;
+use crate::{check::wording::all, schedule::Heal};
 use election_core::Protocol;
 
 #[derive(Debug, Default)]
@@ -44,9 +44,9 @@ impl Liveness {
             return Ok(());
         }
         Err(format!(
-            "nobody leads for {} ms though the nodes {:?} and the database are well",
+            "nobody leads for {} ms though {} and the database are well",
             (world.now - since) / 1_000_000,
-            heal.core
+            all(&heal.core)
         ))
     }
 }
@@ -68,8 +68,17 @@ impl Checker<LeaseEnvironment> for Liveness {
         Self { led_until: 0, led: false, held_until: 0, unfit: vec![false; nodes] }
     }
 
-    fn born(&mut self, _: &WorldState<'_>, node: usize) {
+    fn born(&mut self, world: &WorldState<'_>, node: usize) {
         self.unfit[node] = false;
+        self.died(world, node);
+    }
+
+    /// A service of the core may end by itself.
+    fn died(&mut self, world: &WorldState<'_>, node: usize) {
+        let is_in = |heal: &Heal| world.now > nanos(heal.at) && heal.core.contains(&node);
+        if world.schedule.heal.as_ref().is_some_and(is_in) {
+            self.held_until = self.held_until.max(world.now);
+        }
     }
 
     fn told(&mut self, _: &WorldState<'_>, node: usize, told: Told) {

@@ -29,9 +29,10 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
         match world.nodes[node].work {
             Some(work) if work.epoch == *epoch => Ok(()),
             None if lasts(world) && self.led[node] == *epoch => Ok(()),
-            work => Err(format!(
-                "node {node} renews epoch {epoch} while its leader work is of {:?}",
-                work.map(|work| work.epoch.get())
+            None => Err(format!("node {node} renews epoch {epoch} and does no leader work")),
+            Some(work) => Err(format!(
+                "node {node} renews epoch {epoch} while its leader work is of epoch {}",
+                work.epoch
             )),
         }
     }
@@ -46,7 +47,7 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
             return Ok(());
         }
         Err(format!(
-            "{} touched term {} with a statement about term {epoch}",
+            "{} touched epoch {} with a statement about epoch {epoch}",
             statement.who.id, done.before.term
         ))
     }

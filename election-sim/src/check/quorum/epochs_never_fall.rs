@@ -42,7 +42,7 @@ impl Checker<QuorumEnvironment> for EpochsNeverFall {
         if heartbeat.epoch >= before {
             return Ok(());
         }
-        Err(format!("node {node} says epoch {} after {before}", heartbeat.epoch))
+        Err(format!("node {node} says epoch {} after epoch {before}", heartbeat.epoch))
     }
 
     fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
@@ -52,6 +52,6 @@ impl Checker<QuorumEnvironment> for EpochsNeverFall {
         if now >= before {
             return Ok(());
         }
-        Err(format!("node {node} was bound to epoch {before} and is to {now}"))
+        Err(format!("node {node} was bound to epoch {before} and is to epoch {now}"))
     }
 }

@@ -61,7 +61,7 @@ impl Checker<QuorumEnvironment> for ExclusionByOwnVoters {
             if let Some(voter) = here.intersection(&there).find(own) {
                 let voter = voter.index();
                 return Err(format!(
-                    "nodes {node} and {other} may both act, and member {voter} vouches for both"
+                    "node {node} and node {other} may both act, and member {voter} vouches for both"
                 ));
             }
         }

@@ -14,6 +14,7 @@ use super::{
     lost_promises::promises_are_lost, nanos, own_majority::own_majority,
 };
 use crate::{
+    check::wording::all,
     quorum::{Heard, Machine, QuorumNodeState},
     schedule::Heal,
 };
@@ -118,9 +119,9 @@ impl Liveness {
             return Ok(());
         }
         Err(format!(
-            "nobody leads for {} ms though the nodes {:?} are well",
+            "nobody leads for {} ms though {} are well",
             (world.now - since) / 1_000_000,
-            heal.core
+            all(&heal.core)
         ))
     }
 

@@ -25,7 +25,9 @@ impl OnePrimaryPerEpoch {
         if (first, before) == (node, life) {
             return Ok(());
         }
-        Err(format!("nodes {first} and {node} both lead epoch {epoch} (lives {before} and {life})"))
+        Err(format!(
+            "node {first} and node {node} both lead epoch {epoch} (lives {before} and {life})"
+        ))
     }
 }
 
