@@ -37,12 +37,15 @@ pub(crate) struct Reach {
     pub(crate) took: Duration,
 }
 
+/// How many times as long as a mutant the code as it is may take, on a busy machine.
+const PATIENCE: u32 = 10;
+
 impl Built {
-    fn process(&self, checks: &[&Check], scratch: &Path) -> Command {
+    fn process(&self, checks: &[&Check], scratch: &Path, longest: u32) -> Command {
         let mut command = Command::new("sh");
         command
             .args(["-c", "ulimit -v \"$1\"; shift; exec timeout -s KILL \"$@\"", "sh"])
-            .args([MEMORY, self.subject.longest])
+            .args([MEMORY, &longest.to_string()])
             .args(self.command(checks, scratch))
             .current_dir(self.directory())
             // Whoever is killed leaves its files there.
@@ -61,7 +64,10 @@ impl Built {
     pub(crate) fn count(&self, check: &Check, scratch: &Path) -> io::Result<Reach> {
         let log = scratch.join("log");
         fs::write(&log, "")?;
-        let status = self.process(&[check], scratch).env("MUTANT_LOG", &log).status()?;
+        let status = self
+            .process(&[check], scratch, PATIENCE * self.subject.longest)
+            .env("MUTANT_LOG", &log)
+            .status()?;
         if !status.success() {
             let words = self.command(&[check], scratch);
             return Err(io::Error::other(format!("fails without any mutant: {words:?}")));
@@ -96,7 +102,7 @@ impl Built {
         scratch: &Path,
     ) -> io::Result<Verdict> {
         let status = self
-            .process(checks, scratch)
+            .process(checks, scratch, self.subject.longest)
             .env("MUTANT", mutant.to_string())
             .env("MUTANT_FUEL", fuel.to_string())
             .status()?;

@@ -20,7 +20,7 @@ pub(crate) struct Subject {
     /// How much the copy is optimized: what takes long to run, or what takes long to build.
     pub(crate) level: u8,
     /// Seconds after which a process is killed that does not come to its end.
-    pub(crate) longest: &'static str,
+    pub(crate) longest: u32,
 }
 
 /// Both protocols, and the ground of both.
@@ -54,7 +54,7 @@ pub(crate) const CORE: Subject = Subject {
         "--test=record",
     ],
     level: 2,
-    longest: "60",
+    longest: 60,
 };
 
 /// What of the driver decides whether work may run, what a node keeps of its votes, and how it
@@ -94,7 +94,7 @@ pub(crate) const DRIVER: Subject = Subject {
     root: "#[allow(unused_imports)]\nuse election_core::{Epoch, Timestamp};\n",
     tests: &["--package=election-driver", "--features=tls", "--lib", "--test=promises"],
     level: 0,
-    longest: "15",
+    longest: 15,
 };
 
 impl Subject {
