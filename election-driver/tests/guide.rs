@@ -112,7 +112,8 @@ fn every_alert_is_explained_and_no_other() {
 /// The links that a page defines at its end, and their targets.
 fn definitions(page: &str) -> BTreeMap<String, String> {
     let pairs = page.lines().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
-    pairs.map(|(name, target)| (name.to_owned(), target.to_owned())).collect()
+    let whole = pairs.filter(|(name, _)| !name.contains(']'));
+    whole.map(|(name, target)| (name.to_owned(), target.to_owned())).collect()
 }
 
 /// The anchors that a forge and rustdoc give to the headings of a page.
