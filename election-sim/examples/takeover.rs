@@ -56,7 +56,7 @@ impl Story {
             };
             lines.iter().filter(wanted).map(|line| line.at)
         };
-        let renewed = times(0, LineKind::Wrote, "row: held").last().ok_or("no lease")?;
+        let renewed = times(0, LineKind::Wrote, "row: held").next_back().ok_or("no lease")?;
         Ok(Self {
             elected: times(0, LineKind::Change, "elected").next().ok_or("no leader")?,
             renewed,
