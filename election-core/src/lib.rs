@@ -28,6 +28,10 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod alert;
 mod change;
 pub mod drive;

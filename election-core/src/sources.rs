@@ -104,7 +104,7 @@
 //! | peers change by a rolling restart | stop all nodes, then start each once with [`new_peers`](quorum::ConfigBuilder::new_peers) | an old and a new list can both have a majority |
 //! | no rule for unknown ids | only configured members, one incarnation each, on their newest connection | a stranger or a second process would vote |
 //! | `hb_interval_ms` 200, `down_after_ms` 5,000, `election_timeout_ms` 3,000, `election_backoff_ms` 1,000–5,000 | the same defaults | further: `grace` 500 ms, `stagger` 150 ms, `margin` 100 ms, drift 9 % |
-//! | `N=2` warning | [`Warning::TwoMembers`](quorum::Warning::TwoMembers), in the same words | |
+//! | `N=2` warning | [`Warning::TwoMembers`](quorum::Warning::TwoMembers), which says that nobody is elected once either is lost: two members have no fault tolerance | |
 //! | one port per shard | ports, sockets and disks are the embedding program's | the core does no I/O |
 //!
 //! # Other references

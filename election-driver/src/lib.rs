@@ -15,6 +15,10 @@
 //! clock at the time of the call. If the driver dies, that state runs out by itself.
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod adapter;
 mod changes;
 mod clock;

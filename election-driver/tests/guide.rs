@@ -1,8 +1,12 @@
 //! The guide says what there is: no column, metric, event or alert that it leaves out, and none that
-//! it invents.
+//! it invents. Its links lead somewhere.
 
 use election_core::sql::{Dialect, Schema, Tables};
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 const TABLES: &str = include_str!("../src/guide/tables.md");
 const PRODUCTION: &str = include_str!("../src/guide/production.md");
@@ -103,4 +107,52 @@ fn every_alert_is_explained_and_no_other() {
         .take_while(|line| !line.contains("impl fmt::Display"))
         .filter_map(|line| line.split('"').nth(1).map(str::to_owned));
     assert_eq!(told, names.collect());
+}
+
+/// The links that a page defines at its end, and their targets.
+fn definitions(page: &str) -> BTreeMap<String, String> {
+    let pairs = page.lines().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
+    let whole = pairs.filter(|(name, _)| !name.contains(']'));
+    whole.map(|(name, target)| (name.to_owned(), target.to_owned())).collect()
+}
+
+/// The anchors that a forge and rustdoc give to the headings of a page.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = page.lines().filter_map(|line| line.strip_prefix("# "));
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    headings
+        .map(|text| text.chars().filter(kept).collect::<String>().to_lowercase().replace(' ', "-"))
+        .collect()
+}
+
+#[test]
+fn every_link_leads_to_a_file_here_and_to_an_item_in_rustdoc() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guide");
+    let read = |file: &str| fs::read_to_string(folder.join(file)).expect(file);
+    // Rustdoc itself says whether these are items.
+    let items: BTreeSet<_> = definitions(&read("rustdoc-links.md")).into_keys().collect();
+    let mut defined = BTreeSet::new();
+    let files = fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a file"));
+    for page in files.map(|file| file.file_name().into_string().expect("text")) {
+        if page == "rustdoc-links.md" {
+            continue;
+        }
+        let text = read(&page);
+        assert!(!text.contains("](crate::") && !text.contains("](election_core"), "{page}");
+        let links = definitions(&text);
+        for target in links.values() {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            assert!(folder.join(file).is_file(), "{page}: {target}");
+            assert!(
+                heading.is_empty() || anchors(&read(file)).contains(heading),
+                "{page}: {target}"
+            );
+        }
+        let names = text.split("[`").skip(1).filter_map(|rest| rest.split_once("`]"));
+        for (name, _) in names.filter(|(_, after)| !after.starts_with(['(', '[', ':'])) {
+            assert!(links.contains_key(&format!("`{name}`")), "{page}: {name}");
+        }
+        defined.extend(links.into_keys());
+    }
+    assert_eq!(defined, items);
 }

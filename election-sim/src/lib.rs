@@ -36,12 +36,18 @@
 //! | [`shrink()`] | turns a schedule that fails into a small one that fails in the same way |
 //!
 //! Every fault declares its [`Contract`]. Within the contract at most one process acts at any true
-//! time. Beyond it two processes can act, and only the fencing token protects; such runs show both.
+//! time. Beyond it two processes can act, and only the fencing token protects; such runs show both. It
+//! no longer protects if the database has both lost a term and set its clock back, votes were taken back, or
+//! one incarnation runs twice: then nothing is left that could tell two leaders apart.
 //!
 //! Randomness is counter-based: each draw is keyed by what it decides and for whom, so removing
 //! one fault from a schedule leaves every other draw alone. A shrunk schedule therefore tells the
 //! same story, shorter.
 #![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 mod activity;
 mod app;
