@@ -88,7 +88,7 @@ impl Built {
         }
         // Once more without the log, for the time.
         let began = Instant::now();
-        self.process(&[check], scratch).status()?;
+        self.process(&[check], scratch, PATIENCE * self.subject.longest).status()?;
         reach.took = began.elapsed();
         Ok(reach)
     }
