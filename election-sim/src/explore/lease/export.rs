@@ -295,16 +295,15 @@ impl Recording {
     }
 }
 
-/// The number that a node's `nth` question of the model has in the simulated world. The transcript
-/// omits a question asked as the world begins: that is question one.
+/// The number that a node's `nth` question of the model has in the simulated world. There every node
+/// asks as the world begins, too, whose machine joins the model later.
 fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize) -> Option<u64> {
-    let before = usize::from(pace.offset.is_zero());
-    let Some(written) = nth.checked_sub(before) else { return Some(1) };
+    let before = usize::from(!pace.offset.is_zero());
     let lines = schedule.narrate(&Arc::new(Workload::default())).ok()?.1;
     let asked = lines.iter().filter(|line| line.node == Some(node) && line.kind == LineKind::Asked);
     let mut polls = asked.enumerate().filter(|(_, line)| !line.text.contains("register"));
-    let (place, _) = polls.nth(written)?;
-    u64::try_from(place + 2).ok()
+    let (place, _) = polls.nth(before + nth)?;
+    u64::try_from(place + 1).ok()
 }
 
 impl Asked {
