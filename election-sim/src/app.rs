@@ -223,13 +223,14 @@ pub struct Write {
     pub(crate) own: bool,
 }
 
-/// A write of which the resource has not said that it has taken it.
+/// Why a write is not known to be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// The resource has served a later leader, and refuses a write under an older token.
     #[error("refused: the resource has served a later leader")]
     Refused,
-    /// No answer comes: the write was lost, or taken and the answer lost. One write in fifty is.
+    /// No answer comes: the write was lost and never arrives, or it was decided on and the answer was lost.
+    /// This happens to one write in fifty. Read before you send it again.
     #[error("no answer from the resource: the write may have been taken, or not")]
     Unknown,
 }

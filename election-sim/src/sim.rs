@@ -169,7 +169,8 @@ impl Sim {
     /// life of a node calls `service`, and ends when the future completes or the process crashes. A
     /// process that has ended by itself starts again a second later, as under a supervisor.
     ///
-    /// Needs the feature `service`. Takes part by [`Node::election`](crate::service::Node::election), or in
+    /// Needs the feature `service`. A closure that captures something is written
+    /// `move |node: Node| { let own = own.clone(); async move { … } }`. Takes part by [`Node::election`](crate::service::Node::election), or in
     /// a [quorum](Swarm::of_quorum) by [`Node::cluster`](crate::service::Node::cluster).
     ///
     /// ```

@@ -293,7 +293,7 @@ impl<S: Environment> Simulator<S> {
         }
         let highest = self.resource.highest();
         let served = self.resource.take(write.clone());
-        self.trace.write_arrived(self.now, &write, highest, served);
+        self.trace.write_arrived(self.now, &write, highest, (served, answer.is_ok()));
         let refused = if served { Ok(()) } else { Err(WriteError::Refused) };
         self.answer_write(&write, answer.and(refused));
         if served && !self.workload.unfenced {

@@ -192,8 +192,15 @@ impl Trace {
         });
     }
 
-    /// A write arrived at the resource, which had served no token above `highest` before.
-    pub(crate) fn write_arrived(&mut self, now: u64, write: &Write, highest: Epoch, served: bool) {
+    /// A write arrived at the resource, which had served no token above `highest` before. Its sender is
+    /// told, unless the answer is lost.
+    pub(crate) fn write_arrived(
+        &mut self,
+        now: u64,
+        write: &Write,
+        highest: Epoch,
+        (served, told): (bool, bool),
+    ) {
         self.mix(
             now,
             33 + u64::from(served),
@@ -209,7 +216,8 @@ impl Trace {
                 (true, false) => "accepted".to_owned(),
                 (true, true) => format!("accepted without a fence, after {}", short(highest)),
             };
-            format!("write {:?}{}: {verdict}", write.what, under(write.token))
+            let lost = if told { "" } else { ", and the answer is lost" };
+            format!("write {:?}{}: {verdict}{lost}", write.what, under(write.token))
         });
         let sent = u64::try_from(write.sent.as_nanos()).unwrap_or(now);
         self.came(&[(Some(write.node), sent)]);
