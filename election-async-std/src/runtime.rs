@@ -2,11 +2,12 @@
 
 use async_std::net::{TcpListener, TcpStream};
 use election_driver::{Network, Runtime, core::Timestamp};
+#[cfg(unix)]
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::{
     future::Future,
     io,
     net::SocketAddr,
-    os::fd::{AsFd as _, BorrowedFd},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -74,6 +75,7 @@ impl Network for AsyncStd {
         TcpStream::connect(address).await
     }
 
+    #[cfg(unix)]
     fn descriptor(stream: &TcpStream) -> Option<BorrowedFd<'_>> {
         Some(stream.as_fd())
     }

@@ -13,13 +13,17 @@ macro_rules! adapter {
         pub use $crate::PgStore;
         #[cfg(feature = "sqlite")]
         pub use $crate::SqliteStore;
-        #[cfg(feature = "tls")]
+        #[cfg(all(feature = "tls", unix))]
         pub use $crate::tls;
         pub use $crate::{
-            BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader,
-            Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError,
-            PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store, StoreError,
-            StoreErrorCode, UnknownLeader, WorkError, core, default_node, guide, log, metrics, now,
+            BuildError, Changes, Deadline, Driver, Lagged, Leader, Lost, Network, NoStore,
+            NotLeader, Notice, Notifications, Pause, Runtime, Status, Stopped, Store, StoreError,
+            StoreErrorCode, WorkError, core, default_node, guide, log, metrics, now,
+        };
+        #[cfg(unix)]
+        pub use $crate::{
+            ClusterError, HandOverError, Node, PauseError, PeerReport, Primary, StartError,
+            Starting, UnknownLeader,
         };
         #[cfg(feature = "sql")]
         pub use $crate::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
@@ -95,12 +99,14 @@ macro_rules! adapter {
         /// ```
         ///
         /// What it is and what it is not is at [`election_driver::Cluster`].
+        #[cfg(unix)]
         pub type Cluster = $crate::Cluster<$runtime>;
         /// Collects what a [`Cluster`] needs: the members, which of them this node is, where its
         /// ballot lies, and how far its data have come.
         ///
         /// All members get the same list, the same name and the same `down_after`; members that
         /// differ do not vote. All settings are at [`election_driver::ClusterBuilder`].
+        #[cfg(unix)]
         pub type ClusterBuilder = $crate::ClusterBuilder<$runtime>;
         /// A running node of a cluster. Its [`handle`](election_driver::Member::handle) is what
         /// leader work needs; it also reports positions, hands leadership over, pauses failover, and
@@ -108,6 +114,7 @@ macro_rules! adapter {
         ///
         /// Cheap to clone. Once the last clone and the last [`Handle`] are dropped it leaves in the
         /// background. All calls are at [`election_driver::Member`].
+        #[cfg(unix)]
         pub type Member = $crate::Member<$runtime>;
         /// A handle to a running elector: asks whether this process leads, waits until it does, runs
         /// work while it does, and leaves.

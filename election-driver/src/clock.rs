@@ -21,16 +21,18 @@ use std::{fmt, num::ParseIntError, str::FromStr};
 ///
 /// A reading means nothing to another process: pass a [`Deadline`] instead.
 ///
-/// On platforms other than Linux this is the time since this process first asked, by the standard
-/// library's clock. On macOS and Windows that clock goes on while the machine is suspended in some
-/// versions and stops in others. If it stops, a resumed process may believe that it leads for the
-/// rest of its trust window. Nor does this clock notice there that it is slewed. Fence your writes.
+/// On macOS this is `CLOCK_MONOTONIC_RAW`, which goes on while the machine is asleep and is never slewed.
+///
+/// On other platforms this is the time since this process first asked, by the standard library's
+/// clock. On Windows that goes on while the machine is asleep; on FreeBSD it may stop. If it stops, a
+/// resumed process may believe that it leads for the rest of its trust window. Nor does this clock
+/// notice there that it is slewed. Fence your writes.
 #[must_use]
 pub fn now() -> Timestamp {
     PACE.now(&System)
 }
 
-/// A deadline that another process on this machine can check.
+/// A deadline that another process on this machine can check, on Linux and macOS.
 ///
 /// It is written as two numbers, one for each clock that measures trust; the first clock to reach
 /// its number decides. Time that passes on the way, or while the other process stands still,

@@ -281,8 +281,12 @@ impl<R: Runtime, S: Store> Election<R, S> {
 /// among live processes of a host.
 #[must_use]
 pub fn default_node() -> String {
+    #[cfg(unix)]
     let host = rustix::system::uname();
+    #[cfg(unix)]
     let host = host.nodename().to_string_lossy();
+    #[cfg(not(unix))]
+    let host = std::env::var("COMPUTERNAME").unwrap_or_default();
     let host: String = host.chars().take(64).collect();
     format!("{}-{}", if host.is_empty() { "node" } else { &host }, std::process::id())
 }

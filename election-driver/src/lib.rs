@@ -14,6 +14,14 @@
 //! Everything a user holds is a view of the state that the driver published last, judged by the
 //! clock at the time of the call. If the driver dies, that state runs out by itself.
 #![forbid(unsafe_code)]
+// What only a quorum needs is left over where there is none.
+#![cfg_attr(not(unix), allow(dead_code))]
+
+#[cfg(all(feature = "sqlite", not(unix)))]
+compile_error!(
+    "this crate keeps SQLite's files safe by means that only Unix has: leave the feature `sqlite` out, \
+     which `election-tokio` has by default"
+);
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -39,6 +47,8 @@ pub mod metrics;
 mod network;
 mod observer;
 mod outage;
+// Its ballot rests on Unix: a lock, a rename and a flush within an open directory.
+#[cfg(unix)]
 mod quorum;
 mod runtime;
 mod setup;
@@ -62,12 +72,14 @@ pub use lease::{Lease, Lost, NotLeader};
 pub use network::Network;
 #[doc(hidden)]
 pub use observer::Observer;
-#[cfg(feature = "tls")]
+#[cfg(all(feature = "tls", unix))]
 pub use quorum::tls;
+#[cfg(unix)]
 pub use quorum::{
     Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError, PeerReport,
     Primary, StartError, Starting, UnknownLeader,
 };
+#[cfg(unix)]
 #[doc(hidden)]
 pub use quorum::{MemberObserver, Saved};
 pub use runtime::Runtime;

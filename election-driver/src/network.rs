@@ -1,15 +1,17 @@
 //! What a quorum needs from a runtime beyond what a lease does: sockets.
 
-use crate::{MemberObserver, Runtime};
+#[cfg(unix)]
+use crate::MemberObserver;
+use crate::Runtime;
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
     future::Future,
     io,
     net::SocketAddr,
-    os::fd::BorrowedFd,
-    sync::Arc,
     task::{Context, Poll},
 };
+#[cfg(unix)]
+use std::{os::fd::BorrowedFd, sync::Arc};
 
 /// A runtime with TCP. A runtime without it still serves leases, which need [`Runtime`] only.
 pub trait Network: Runtime {
@@ -48,9 +50,11 @@ pub trait Network: Runtime {
     -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
     /// The descriptor of a connection, for its options; `None` if it has none.
+    #[cfg(unix)]
     fn descriptor(stream: &Self::Stream) -> Option<BorrowedFd<'_>>;
 
     /// Who watches the member, in a simulation.
+    #[cfg(unix)]
     #[doc(hidden)]
     fn member_observer(&self) -> Option<Arc<dyn MemberObserver>> {
         None

@@ -1,11 +1,12 @@
 //! The tokio runtime for the driver.
 
 use election_driver::{Network, Runtime, core::Timestamp};
+#[cfg(unix)]
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::{
     future::Future,
     io,
     net::SocketAddr,
-    os::fd::{AsFd as _, BorrowedFd},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -67,6 +68,7 @@ impl Network for Tokio {
         Ok(TcpStream::connect(address).await?.compat())
     }
 
+    #[cfg(unix)]
     fn descriptor(stream: &Self::Stream) -> Option<BorrowedFd<'_>> {
         Some(stream.get_ref().as_fd())
     }

@@ -2,11 +2,12 @@
 
 use election_driver::{Network, Runtime, core::Timestamp};
 use smol::{Async, Timer, net::TcpStream};
+#[cfg(unix)]
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::{
     future::Future,
     io,
     net::{SocketAddr, TcpListener},
-    os::fd::{AsFd as _, BorrowedFd},
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -77,6 +78,7 @@ impl Network for Smol {
         TcpStream::connect(address).await
     }
 
+    #[cfg(unix)]
     fn descriptor(stream: &TcpStream) -> Option<BorrowedFd<'_>> {
         Some(stream.as_fd())
     }

@@ -112,6 +112,23 @@ impl Clocks for System {
     }
 }
 
+/// On macOS there is one that goes on while the machine is asleep and is not slewed (Apple's
+/// `clock_gettime(3)`: `CLOCK_MONOTONIC_RAW`, which is `mach_continuous_time`). `CLOCK_MONOTONIC` goes on,
+/// too, but is the time of day less that of the boot, so that setting the clock can be seen in it.
+#[cfg(target_vendor = "apple")]
+impl Clocks for System {
+    fn boot(&self) -> u64 {
+        use nix::{libc::CLOCK_MONOTONIC_RAW, time::ClockId};
+        let time = ClockId::from_raw(CLOCK_MONOTONIC_RAW).now().map(std::time::Duration::from);
+        // Without a clock, all trust is over.
+        time.map_or(u64::MAX, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn raw(&self) -> u64 {
+        self.boot()
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn read(clock: rustix::time::ClockId) -> u64 {
     let time = rustix::time::clock_gettime(clock);
@@ -121,7 +138,7 @@ fn read(clock: rustix::time::ClockId) -> u64 {
 }
 
 /// Other platforms have one clock only.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 impl Clocks for System {
     fn boot(&self) -> u64 {
         use std::{sync::OnceLock, time::Instant};

@@ -158,7 +158,7 @@ impl BallotFile {
         let Names { ballot: name, temporary, .. } = &self.names;
         let mut file = writable(&self.directory, temporary, OFlags::TRUNC)?;
         file.write_all(Record::new(ballot, &self.node).as_bytes())?;
-        file.sync_all()?;
+        file.sync_all()?; // on macOS F_FULLFSYNC, which empties the disk's cache, too
         renameat(&self.directory, temporary, &self.directory, name)?;
         self.directory.sync_all()?;
         self.stays()

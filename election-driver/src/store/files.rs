@@ -5,7 +5,9 @@ use super::{Notice, Notifications, filesystem};
 use crate::StoreError;
 use election_core::lease::Failure;
 use futures_lite::StreamExt as _;
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::ModifyKind};
+use notify::{
+    EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, WatcherKind, event::ModifyKind,
+};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use std::{
     fs::Metadata,
@@ -245,7 +247,13 @@ pub(super) fn touch(path: &Path) {
 
 /// Wakes the elector whenever another process touches the database. If files cannot be watched,
 /// nothing comes, and the elector polls.
+///
+/// kqueue (the BSDs) opens what it watches, and whatever is new beside it: closing the database or
+/// its index there would drop the locks that SQLite holds on them. So nothing is watched by it.
 pub(super) fn touches(path: &Path) -> Notifications {
+    if RecommendedWatcher::kind() == WatcherKind::Kqueue {
+        return Box::pin(futures_lite::stream::pending());
+    }
     let (sender, receiver) = async_channel::bounded(1);
     match watcher(path, sender) {
         Ok(watcher) => {
@@ -283,11 +291,8 @@ fn watcher(
 /// Whether an event may be a [`touch`]: a change of metadata, where the system distinguishes it
 /// from a write. A file that was created anew counts too.
 fn touched(kind: EventKind) -> bool {
-    match kind {
-        EventKind::Create(_) | EventKind::Modify(ModifyKind::Metadata(_)) => true,
-        EventKind::Modify(_) => cfg!(not(target_os = "linux")),
-        _ => false,
-    }
+    matches!(kind, EventKind::Create(_) | EventKind::Modify(ModifyKind::Metadata(_)))
+        || cfg!(not(target_os = "linux")) && kind.is_modify()
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,27 +1,64 @@
 //! The file system that a database file is on, and the mount that leads there.
 
+#[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+pub(super) use bsd::unknown;
 #[cfg(target_os = "linux")]
 pub(super) use linux::{mount_of, unknown};
-#[cfg(not(target_os = "linux"))]
+use rustix::{
+    fs::{StatFs, statfs},
+    io::Errno,
+};
 use std::path::Path;
 
-/// Elsewhere nobody looks.
+/// Only Linux mounts a file where there was another.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn mount_of(_: &Path) -> Option<u64> {
     None
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(super) fn unknown(_: &Path) -> Option<String> {
-    None
+/// What the system says of the file system that a file is on, or will be on, and the path that it
+/// was asked for; nothing if SQLite will not get there either, and says why.
+fn asked(path: &Path) -> Result<Option<(&Path, StatFs)>, String> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    for at in [path, directory] {
+        match statfs(at) {
+            Ok(system) => return Ok(Some((at, system))),
+            Err(
+                Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG,
+            ) => {}
+            Err(error) => return Err(format!("a file system that cannot be asked ({error})")),
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+mod bsd {
+    use super::asked;
+    use std::path::Path;
+
+    /// As on Linux: file systems of this machine's kernel. Below `nullfs` and `unionfs` of FreeBSD
+    /// may be any.
+    const LOCAL: [&str; 8] = ["apfs", "hfs", "ufs", "zfs", "tmpfs", "ext2fs", "msdosfs", "exfat"];
+
+    /// The name of the file system that a file is on, or will be on, unless it is known to be local.
+    pub(crate) fn unknown(path: &Path) -> Option<String> {
+        let system = match asked(path) {
+            Ok(found) => found?.1,
+            Err(why) => return Some(why),
+        };
+        // The characters' sign differs between architectures.
+        #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
+        let name = system.f_fstypename.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0);
+        let name = String::from_utf8_lossy(&name.collect::<Vec<_>>()).into_owned();
+        (!LOCAL.contains(&&*name)).then_some(name)
+    }
 }
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use rustix::{
-        fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statfs, statx},
-        io::Errno,
-    };
+    use super::asked;
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statx};
     use std::{fs, os::fd::AsRawFd as _, path::Path};
 
     /// File systems of this machine's kernel, with one cache for all mounts of a disk: locks and
@@ -52,22 +89,10 @@ mod linux {
 
     /// The name of the file system that a file is on, or will be on, unless it is known to be local.
     pub(crate) fn unknown(path: &Path) -> Option<String> {
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        let mut found = None;
-        for at in [path, directory] {
-            match statfs(at) {
-                Ok(system) => {
-                    found = Some((at, system));
-                    break;
-                }
-                // SQLite will not get there either, and says why.
-                Err(
-                    Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG,
-                ) => {}
-                Err(error) => return Some(format!("a file system that cannot be asked ({error})")),
-            }
-        }
-        let (at, system) = found?;
+        let (at, system) = match asked(path) {
+            Ok(found) => found?,
+            Err(why) => return Some(why),
+        };
         // The field's type differs between architectures.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let number = system.f_type as u32;

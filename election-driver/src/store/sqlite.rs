@@ -36,9 +36,10 @@ use std::{
 /// timeout. It watches the file, so other processes' writes wake it up at once and a graceful
 /// handover does not wait for a poll.
 ///
-/// The file must be on a local file system (ext4, xfs, btrfs, zfs, tmpfs, …). On Linux the store
-/// refuses every other: over NFS, SMB, 9p, virtiofs or FUSE (sshfs, bindfs) SQLite's locks may not
-/// reach all processes, so that two could lead. See [`open_trusted`](Self::open_trusted).
+/// The file must be on a local file system (ext4, xfs, btrfs, apfs, zfs, tmpfs, …). On Linux, macOS
+/// and FreeBSD the store refuses every other: over NFS, SMB, 9p, virtiofs or FUSE (sshfs, bindfs)
+/// SQLite's locks may not reach all processes, so that two could lead. See
+/// [`open_trusted`](Self::open_trusted).
 ///
 /// A process that is stopped inside a write transaction blocks every election until it goes on or
 /// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it short.
@@ -162,6 +163,8 @@ impl Client for SqliteFile {
             .busy_timeout(self.timeouts.lock())
             // An acknowledged renewal must survive a power failure.
             .synchronous(SqliteSynchronous::Full)
+            // On macOS, `fsync` leaves it in the disk's cache. Elsewhere this does nothing.
+            .pragma("fullfsync", "1")
             .optimize_on_close(false, None)
             .disable_statement_logging();
         let connected = options.connect().await;

@@ -69,6 +69,13 @@ impl HookPlan {
             on_change: chosen("--on-change", &hooks.on_change)?,
             timeout: hooks.hook_timeout,
         };
+        if cfg!(not(target_os = "linux")) && !plan.is_empty() {
+            return Err(Failed::new(
+                "hooks need Linux, whose kernel lets this process find and kill whatever they start: \
+                 leave --on-lead, --on-lose and --on-change out, and let a program of your own follow \
+                 `election observe`",
+            ));
+        }
         // In the environment or a file it is for all starts.
         if plan.is_empty() && stand.target.database.given.wrote("hook-timeout") {
             return Err(Failed::new(

@@ -17,7 +17,12 @@ use std::{
 };
 
 /// How many bytes the system permits in the path of a socket, without the zero at its end.
-const LONGEST: usize = 107;
+const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+/// macOS has no such flags; there, `connect` to a socket of this machine does not wait.
+#[cfg(target_vendor = "apple")]
+const ASKING: SocketFlags = SocketFlags::empty();
+#[cfg(not(target_vendor = "apple"))]
+const ASKING: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 /// What `statfs` says of file systems in memory: tmpfs, ramfs.
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
@@ -108,7 +113,7 @@ impl Spot {
     pub(crate) fn is_answered(&self) -> bool {
         let Ok(address) = SocketAddrUnix::new(&self.path) else { return false };
         let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
-        let asks = socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None);
+        let asks = socket_with(family, kind, ASKING, None);
         // One that stands still has no room for another connection, and does not run any less.
         !matches!(
             asks.and_then(|asks| connect(&asks, &address)),

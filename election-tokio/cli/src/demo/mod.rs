@@ -13,6 +13,7 @@ mod view;
 use crate::{
     arguments::Demo,
     exit::{Exit, Failed, print, unread},
+    run::is_visible,
 };
 use candidate::{Candidate, Started};
 use election_tokio::{
@@ -39,6 +40,7 @@ const FRAME: Duration = Duration::from_millis(100);
 
 /// `election demo`.
 pub(crate) async fn demo(demo: &Demo) -> Result<Exit, Failed> {
+    is_visible().map_err(Failed::new)?;
     let place = Place::new()?;
     let mut scene = Scene::set(demo, place.path()).await?;
     // A terminal that goes away sends a signal.

@@ -1,17 +1,21 @@
 //! The process that holds the lease: campaign, run the job, stop it in time, again.
 
 use super::{
+    End,
     backend::{Held, Joined},
     hold as holding,
     hooks::{Hooks, Manner},
     input,
-    job::{Job, JobSpec},
-    process_tree,
+    process_tree::is_visible,
     reaper::bury_strangers,
     signals::{self, Signals},
     start::{GivenUp, Waits},
-    supervisor::{End, Supervisor},
     without_job,
+};
+#[cfg(target_os = "linux")]
+use super::{
+    job::{Job, JobSpec},
+    supervisor::Supervisor,
 };
 use crate::{
     arguments::{Hold, OnLost, Run, Serve},
@@ -19,7 +23,6 @@ use crate::{
     http::Http,
     location::Location,
     plan::{Plan, Venue, Work},
-    room,
     systemd::Service,
 };
 use election_tokio::log::chain;
@@ -27,17 +30,18 @@ use election_tokio::{
     Handle, Lease, Status, StoreError,
     core::{Epoch, lease::Failure},
 };
-use rustix::process::{Signal, set_parent_process_death_signal};
-use std::{ffi::OsString, future::pending, pin::pin, sync::Arc, time::Duration};
+use std::{future::pending, pin::pin, sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 /// `election run`.
 pub(crate) fn run(run: &Run) -> Result<Exit, Failed> {
+    is_visible().map_err(Failed::new)?;
     let plan = Plan::of(run)?;
-    process_tree::is_visible().map_err(Failed::new)?;
+    #[cfg(target_os = "linux")]
     if run.with_parent {
+        use rustix::process::{Signal, set_parent_process_death_signal};
         set_parent_process_death_signal(Some(Signal::TERM))
             .map_err(|error| Failed::of("cannot start", &std::io::Error::from(error)))?;
     }
@@ -332,6 +336,9 @@ impl Elector<'_> {
     /// Does the work that goes with one leadership.
     async fn lead(&mut self, lease: Lease) -> Result<End, Failed> {
         match &self.work {
+            #[cfg(not(target_os = "linux"))]
+            Work::Job(_) => Err(Failed::new(super::elsewhere::NO_JOB)),
+            #[cfg(target_os = "linux")]
             Work::Job(words) => {
                 let words = words.clone();
                 self.run_job(&words, lease).await
@@ -350,7 +357,8 @@ impl Elector<'_> {
 
     /// Runs the job under one leadership. Returns once nothing of the job is left, or once waiting
     /// for that is hopeless.
-    async fn run_job(&mut self, words: &[OsString], lease: Lease) -> Result<End, Failed> {
+    #[cfg(target_os = "linux")]
+    async fn run_job(&mut self, words: &[std::ffi::OsString], lease: Lease) -> Result<End, Failed> {
         let registration = self.handle.registration();
         let spec = JobSpec {
             words,
@@ -369,7 +377,7 @@ impl Elector<'_> {
         let job = match Job::start(spec, lease.stop_by()) {
             Ok(job) => job,
             Err(error) => {
-                let why = format!("the job cannot be started: {}", room::refused(&error));
+                let why = format!("the job cannot be started: {}", crate::room::refused(&error));
                 return Ok(End::Unbegun(Err(why)));
             }
         };

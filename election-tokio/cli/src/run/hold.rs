@@ -5,7 +5,7 @@
 //! get: this process ends at the loss and releases nothing, and the leadership runs out a grace
 //! later at the earliest.
 
-use super::{signals::Signals, supervisor::End};
+use super::{End, signals::Signals};
 use crate::exit::{Exit, Failed, print};
 use election_tokio::{Handle, Lease, log::chain};
 use serde_json::json;

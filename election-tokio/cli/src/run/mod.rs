@@ -40,33 +40,72 @@
 //! (`nsenter`, unless it has a control group). Fence those by `ELECTION_EPOCH`.
 
 mod backend;
+#[cfg(target_os = "linux")]
 mod cgroup;
+#[cfg(target_os = "linux")]
 mod deadline;
 mod elector;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
 mod exec;
+#[cfg(target_os = "linux")]
 mod guard;
 mod hold;
+#[cfg(target_os = "linux")]
 mod hooks;
 mod input;
+#[cfg(target_os = "linux")]
 mod ipc;
+#[cfg(target_os = "linux")]
 mod isolate;
+#[cfg(target_os = "linux")]
 mod job;
+#[cfg(target_os = "linux")]
 mod killing;
+#[cfg(target_os = "linux")]
 mod main_process;
+#[cfg(target_os = "linux")]
 mod process_tree;
+#[cfg(target_os = "linux")]
 mod reach;
+#[cfg(target_os = "linux")]
 mod reaper;
 mod signals;
 mod start;
+#[cfg(target_os = "linux")]
 mod supervisor;
 mod without_job;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{self as exec, self as guard, self as hooks, self as process_tree, self as reaper};
 
 pub(crate) use elector::{hold, run, serve};
 pub(crate) use exec::become_job;
 pub(crate) use guard::watch_over_job;
 pub(crate) use hooks::run_hooks;
+pub(crate) use process_tree::is_visible;
 
-use crate::systemd;
+use crate::{exit::Exit, systemd};
+use std::process::ExitStatus;
+
+/// How a leadership ended, from the job's point of view.
+pub(super) enum End {
+    /// The job ended by itself, or because this process was told to end.
+    Job(ExitStatus),
+    /// A signal told this process to end, and no job had to. This process exits with this.
+    Left(Exit),
+    /// Leadership was lost, and the job was stopped for it.
+    Lost,
+    /// A process of the job can be neither ended nor waited for any longer. This process exits with
+    /// this.
+    Stuck(Exit),
+    /// The job could not be started, and nothing of it has run. How its process ended, or why there
+    /// was none.
+    Unbegun(Result<ExitStatus, String>),
+    /// The job could not be run or guarded.
+    Failed(String),
+}
 
 /// This program once more, in another role. What the service manager has said is for this process.
 fn itself() -> std::process::Command {

@@ -260,7 +260,7 @@ pub(super) fn list(processes: &[Process]) -> String {
 
 /// Checks that `/proc` shows the same process ids as the kernel uses for this process, and either every
 /// process or the children of each.
-pub(super) fn is_visible() -> Result<(), String> {
+pub(crate) fn is_visible() -> Result<(), String> {
     let own = fs::read_link("/proc/self");
     if !own.is_ok_and(|own| own.as_os_str() == own_pid().to_string().as_str()) {
         return Err(

@@ -1,6 +1,7 @@
 //! One leadership, from the start of its job until nothing of the job is left.
 
 use super::{
+    End,
     job::{Event, Job},
     process_tree,
     signals::{self, Signals},
@@ -18,24 +19,6 @@ use tracing::{debug, error, info, warn};
 const LAST_BREATH: Duration = Duration::from_secs(1);
 /// How often the log repeats that.
 const REMINDER: Duration = Duration::from_secs(10);
-
-/// How a leadership ended, from the job's point of view.
-pub(super) enum End {
-    /// The job ended by itself, or because this process was told to end.
-    Job(ExitStatus),
-    /// A signal told this process to end, and no job had to. This process exits with this.
-    Left(Exit),
-    /// Leadership was lost, and the job was stopped for it.
-    Lost,
-    /// A process of the job can be neither ended nor waited for any longer. This process exits with
-    /// this.
-    Stuck(Exit),
-    /// The job could not be started, and nothing of it has run. How its process ended, or why there
-    /// was none.
-    Unbegun(Result<ExitStatus, String>),
-    /// The job could not be run or guarded.
-    Failed(String),
-}
 
 pub(super) struct Supervisor<'a> {
     handle: &'a Handle,

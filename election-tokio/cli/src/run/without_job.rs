@@ -4,7 +4,7 @@
 //! would get: from the moment at which the answer turns to no, the leadership is kept from others
 //! for a grace. Whoever asks more often than that stops in time, however it ends.
 
-use super::{backend::Held, signals::Signals, supervisor::End};
+use super::{End, backend::Held, signals::Signals};
 use election_tokio::{Handle, Lease};
 
 /// Leads until leadership is lost, or a signal tells this process to end.

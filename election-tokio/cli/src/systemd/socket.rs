@@ -1,14 +1,13 @@
 //! Where the service manager listens. The standard library can send a datagram there by itself.
 
+#[cfg(target_os = "linux")]
+use std::os::linux::net::SocketAddrExt as _;
 use std::{
     ffi::OsStr,
     io::{self, Error, ErrorKind},
-    os::{
-        linux::net::SocketAddrExt as _,
-        unix::{
-            ffi::OsStrExt as _,
-            net::{SocketAddr, UnixDatagram},
-        },
+    os::unix::{
+        ffi::OsStrExt as _,
+        net::{SocketAddr, UnixDatagram},
     },
 };
 
@@ -21,6 +20,7 @@ impl Socket {
     /// The socket at an absolute path, or at an abstract name behind `@`.
     pub(super) fn at(name: &OsStr) -> io::Result<Self> {
         let manager = match name.as_bytes() {
+            #[cfg(target_os = "linux")]
             [b'@', name @ ..] if !name.is_empty() => SocketAddr::from_abstract_name(name)?,
             [b'/', ..] => SocketAddr::from_pathname(name)?,
             _ => {
