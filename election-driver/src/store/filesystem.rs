@@ -64,7 +64,7 @@ mod linux {
                 Err(
                     Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG,
                 ) => {}
-                Err(error) => return Some(format!("a file system that cannot be asked ({error})")),
+                Err(error) => return Some(format!("an unknown file system ({error})")),
             }
         }
         let (at, system) = found?;
