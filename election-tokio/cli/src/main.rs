@@ -20,7 +20,9 @@
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("the `election` command contains its job by means that only Linux has");
+compile_error!(
+    "the `election` command supports only Linux, whose process controls it needs to contain a job"
+);
 
 mod arguments;
 mod cluster;
