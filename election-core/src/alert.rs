@@ -143,8 +143,8 @@ impl fmt::Display for Alert {
             }
             Self::DataOutOfReach { witness } => write!(
                 f,
-                "nobody leads: {witness} has recorded newer data than any node in reach has; start \
-                 the node that has them, or accept their loss on {witness}"
+                "nobody leads: {witness} has recorded newer data than any reachable node holds; \
+                 start the node that holds it, or accept the loss on {witness}"
             ),
             Self::DuplicateId { node } => {
                 write!(f, "two processes run as {node}: stop one of them")
@@ -155,34 +155,34 @@ impl fmt::Display for Alert {
             Self::MembersDiffer { node } => {
                 write!(
                     f,
-                    "{node} was given another list of members, another down_after or another name of \
-                     the cluster: give all the same; two clusters need addresses of their own"
+                    "{node} has a different member list, down_after or cluster name: give every \
+                     member the same; two clusters need separate addresses"
                 )
             }
             Self::MembersChanged => f.write_str(
-                "the list of members, down_after or the name of the cluster has changed since the last \
-                 vote: undo that if it was not meant; else stop all nodes, then start each once with \
-                 `new_peers`",
+                "the member list, down_after or the cluster's name has changed since the last \
+                 vote: undo the change if it was unintended; otherwise stop all nodes, then start \
+                 each once with `new_peers`",
             ),
             Self::EpochJump { node, epoch } => {
                 write!(
                     f,
-                    "{node}, or somebody in its name, named epoch {epoch}, which elections cannot have \
-                     reached: this is ignored until this node has followed that far, by 2^32 epochs in \
-                     each down_after; let only members reach the ports"
+                    "{node}, or an impostor, named epoch {epoch}, which no election can have \
+                     reached: this node follows by at most 2^32 epochs per down_after and ignores \
+                     the rest until then; let only members reach the ports"
                 )
             }
-            Self::BestEffort { begins: true } => {
-                f.write_str("too few peers echo: exclusion is best effort; upgrade the others")
-            }
+            Self::BestEffort { begins: true } => f.write_str(
+                "too few peers echo heartbeats, so exclusion is best effort; upgrade the others",
+            ),
             Self::BestEffort { begins: false } => {
-                f.write_str("enough peers echo again: exclusion is certain")
+                f.write_str("enough peers echo heartbeats again: exclusion is guaranteed")
             }
             Self::BallotUnusable => {
                 f.write_str("the ballot cannot be read: this node does not vote")
             }
             Self::BallotMissing { needed, missing } => {
-                write!(f, "no ballot is here, and what it said must be learned from ")?;
+                write!(f, "the ballot is missing, and what it said must be learned from ")?;
                 if *needed < missing.len() {
                     write!(f, "{needed} more of ")?;
                 }
@@ -195,41 +195,41 @@ impl fmt::Display for Alert {
                     write!(f, "{before}{node}")?;
                 }
                 f.write_str(
-                    ": start them, let them read their data, and mend those that cannot read \
+                    ": start them, let them load their data, and repair those that cannot read \
                      their ballots or run twice",
                 )
             }
             Self::PositionUnknown => f.write_str(
-                "the application has not said how far its data have come: this node neither votes \
-                 nor campaigns; wait until the data are read, or look why they cannot be",
+                "the application has not reported how far its data has advanced: this node neither \
+                 votes nor campaigns; wait until the data is loaded, or find out why it cannot be",
             ),
             Self::SaveFailed { epoch } => {
-                write!(f, "the ballot of epoch {epoch} cannot be written: this node does not vote")
+                write!(f, "the ballot for epoch {epoch} cannot be written: this node does not vote")
             }
             Self::FailoverPaused { by, left: None } => {
-                write!(f, "automatic failover is paused, by an order to {by}, until it is resumed")
+                write!(f, "automatic failover is paused (ordered at {by}) until it is resumed")
             }
             Self::FailoverPaused { by, left: Some(left) } => {
                 let seconds = left.as_millis().div_ceil(1_000);
-                write!(f, "automatic failover is paused, by an order to {by}, for {seconds} s more")
+                write!(f, "automatic failover is paused (ordered at {by}) for another {seconds} s")
             }
-            Self::FailoverResumed => f.write_str("automatic failover is not paused any more"),
+            Self::FailoverResumed => f.write_str("automatic failover is no longer paused"),
             Self::MaintenanceRefused { heard, needed } => write!(
                 f,
-                "neither paused nor resumed: {heard} of the voters take the order, and {needed} \
-                 must; look whether this node may vote, and start or mend the others"
+                "neither paused nor resumed: {heard} voters accept the order, and {needed} must; \
+                 check that this node may vote, and start or repair the others"
             ),
             Self::HandOverRefused { to: None, .. } => {
-                f.write_str("not handed over: no such member; name one of the list")
+                f.write_str("not handed over: no such member; name one from the list")
             }
             Self::HandOverRefused { to: Some(to), heard: false } => {
-                write!(f, "not handed over: {to} is not heard or does not hear this node; start it")
+                write!(f, "not handed over: {to} and this node do not hear each other; start {to}")
             }
             Self::HandOverRefused { to: Some(to), heard: true } => write!(
                 f,
-                "not handed over: {to} could not be elected now, because it has just started, has \
-                 resigned, is unfit, is a witness, may not vote, or speaks only kevy-elect's protocol; \
-                 try again later, or name another"
+                "not handed over: {to} cannot be elected now, because it has just started, has \
+                 resigned, is unfit, is a witness, may not vote, or speaks only kevy-elect's \
+                 protocol; try again later, or name another"
             ),
         }
     }

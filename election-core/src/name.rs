@@ -26,17 +26,17 @@ const MAX_BYTES: usize = 255;
 #[non_exhaustive]
 pub enum InvalidName {
     /// The name is empty.
-    #[error("it is empty; give at least one character")]
+    #[error("it is empty; use at least one character")]
     Empty,
     /// The name has more than 255 bytes.
     #[error("the name has {0} bytes; use at most {MAX_BYTES}")]
     TooLong(usize),
     /// The name holds U+0000.
-    #[error("the name holds a NUL character (at byte {0}); leave it out")]
+    #[error("the name contains a NUL character (at byte {0}); remove it")]
     Nul(usize),
     /// The name holds a character that acts on the screen or log that shows it.
     #[error(
-        "the name holds the control character U+{:04X} (at byte {at}); leave it out",
+        "the name contains the control character U+{:04X} (at byte {at}); remove it",
         u32::from(*.character)
     )]
     Control {

@@ -85,6 +85,40 @@ pub(crate) fn whole_millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).max(1)
 }
 
+/// A duration for a message: whole milliseconds, unless it is shorter than one.
+pub(crate) struct Shown {
+    exact: Duration,
+    cut: Duration,
+}
+
+/// To the nearest millisecond.
+pub(crate) fn rounded(exact: &Duration) -> Shown {
+    Shown { exact: *exact, cut: exact.saturating_add(Duration::from_micros(500)) }
+}
+
+/// A lower limit, rounded up.
+pub(crate) fn at_least(exact: &Duration) -> Shown {
+    Shown { exact: *exact, cut: exact.saturating_add(Duration::from_nanos(999_999)) }
+}
+
+/// An upper limit, rounded down.
+pub(crate) fn at_most(exact: &Duration) -> Shown {
+    Shown { exact: *exact, cut: *exact }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.exact.is_zero() {
+            f.write_str("0s")
+        } else if self.exact < Duration::from_millis(1) {
+            write!(f, "{:?}", self.exact)
+        } else {
+            let millis = u64::try_from(self.cut.as_millis()).unwrap_or(u64::MAX);
+            write!(f, "{:?}", Duration::from_millis(millis))
+        }
+    }
+}
+
 /// The whole milliseconds of a duration, rounded down, as the databases count them.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)

@@ -21,8 +21,8 @@ const UNREAD: usize = 10_000;
 /// latest state, and a new stream begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{UNREAD} changes of leadership were left unread, and those after them are lost; read faster, \
-     or ask `Handle::status` or `Handle::watch`, which keep the latest state only"
+    "{UNREAD} leadership changes were left unread, and later ones are lost; read faster, or use \
+     `Handle::status` or `Handle::watch`, which keep only the latest state"
 )]
 pub struct Lagged;
 

@@ -33,7 +33,7 @@ use tracing::Instrument as _;
 ///
 /// Poll it without long pauses: leadership runs out while nobody polls. Dropping it ends leadership
 /// at once and leaves the lease to its ttl.
-#[must_use = "an elector that is not polled does nothing"]
+#[must_use = "an elector does nothing unless polled"]
 pub struct Driver(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl Future for Driver {
@@ -316,7 +316,7 @@ fn conclude<R: Runtime>(
         }
         None if now < ask.deadline => {
             ended(End::Overtaken);
-            tracing::debug!(query = op(&ask.query), "overtaken by something more urgent");
+            tracing::debug!(query = op(&ask.query), "cancelled for something more urgent");
         }
         // The lease has given this question up by itself.
         None => {

@@ -102,17 +102,17 @@ pub enum FenceError {
     Lost(#[from] Lost),
     /// The database says that the term is over, or has never known it.
     #[error(
-        "the leadership of {0} is over, or this transaction is on another database than the one that \
-         holds the lease; roll it back"
+        "the leadership of {0} is over, or this transaction is on a different database from the \
+         lease; roll it back"
     )]
     Over(Term),
     /// The transaction is on another kind of database than the lease.
     #[error(
-        "a transaction on {asked} cannot be fenced by this lease, which is kept {}; open it on the \
-         database that holds the lease",
+        "this lease, which is kept {}, cannot fence a transaction on {asked}; open the transaction \
+         on the lease's database",
         match lease {
             Some(lease) => format!("on {lease}"),
-            None => "by a store without a fence".to_owned(),
+            None => "in a store without fences".to_owned(),
         }
     )]
     OtherDatabase {

@@ -323,9 +323,9 @@ pub struct Lost {
 
 /// This process does not lead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("this process does not lead; {}", match leader {
-    Some(term) => format!("{term} does{}", at(label.as_ref())),
-    None => "nobody is known to".to_owned(),
+#[error("this process is not the leader; {}", match leader {
+    Some(term) => format!("the leader is {term}{}", at(label.as_ref())),
+    None => "no leader is known".to_owned(),
 })]
 #[non_exhaustive]
 pub struct NotLeader {

@@ -95,8 +95,8 @@ pub(crate) fn span(registration: &Registration) -> Span {
 #[must_use]
 pub fn promoted(left: Duration) -> String {
     format!(
-        "the database server was promoted, and every lease has to end first that the server before it \
-         may have granted, in about {}",
+        "the database server was promoted, and every lease that its predecessor may have granted \
+         has to expire first, in about {}",
         HumanDuration(left)
     )
 }
@@ -106,8 +106,8 @@ pub(crate) fn still_held(epoch: Epoch) {
     warn!(
         event = "still_held",
         epoch = epoch.get(),
-        "the guard of a leadership that was lost is still held, so this process does not stand for \
-         election; drop it before you wait to lead again"
+        "the guard of a lost leadership is still held, so this process does not stand for \
+         election; drop the guard before waiting to lead again"
     );
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn changed(change: &Change, cause: Option<&str>) {
                     warn!(event = "lost", epoch, %reason, cause, "leadership lost");
                 }
                 Loss::Resigned | Loss::ResignRequested | Loss::Withdrawn => {
-                    info!(event = "resigning", epoch, %reason, "giving leadership up");
+                    info!(event = "resigning", epoch, %reason, "resigning");
                 }
             }
         }
@@ -263,23 +263,23 @@ impl Log {
         match (reason, kept) {
             // The lease has run out, or another process has taken over.
             (None | Some(Loss::Expired | Loss::Replaced), _) => {
-                debug!(epoch, released, "nothing is held any more");
+                debug!(epoch, released, "lease no longer held");
             }
             (Some(reason), Some(rest)) => info!(
                 event = "release_deferred",
                 epoch,
                 %reason,
                 lasts_ms = millis(rest),
-                "the lease lasts for its least time; others can lead after it"
+                "the lease is kept for its minimum time; others can lead after that"
             ),
             (Some(reason), None) if released => {
-                info!(event = "released", epoch, %reason, "leadership given up");
+                info!(event = "released", epoch, %reason, "leadership released");
             }
             (Some(reason), None) => warn!(
                 event = "not_released",
                 epoch,
                 %reason,
-                "the lease could not be released; it runs out, and then others can lead"
+                "the lease could not be released; others can lead once it expires"
             ),
         }
     }
@@ -327,7 +327,7 @@ impl Log {
         if lists {
             info!(
                 target: OUTAGE, event = "listed", lasts_ms, failures,
-                "the entry in the list of candidates is renewed again after {lasts}; {failed}"
+                "the candidate entry is renewed again after {lasts}; {failed}"
             );
         } else {
             info!(
@@ -340,7 +340,7 @@ impl Log {
     /// Notifications arrive.
     pub(crate) fn hears(&mut self) {
         if self.unnotified.take().is_some_and(|lost| lost.told) {
-            info!(event = "notifications_restored", "notifications arrive again");
+            info!(event = "notifications_restored", "notifications are arriving again");
         }
     }
 
@@ -357,7 +357,7 @@ impl Log {
             warn!(
                 event = "notifications_lost",
                 cause = lost.why,
-                "no notifications arrive: {}; polling instead, so a handover takes longer",
+                "notifications are not arriving: {}; polling instead, so a handover takes longer",
                 lost.why
             );
         }
@@ -435,7 +435,7 @@ impl Log {
         let event = if news == News::Begins { "unlisted" } else { "unlisted_lasts" };
         warn!(
             target: OUTAGE, event, cause, lasts_ms, failures,
-            "the entry in the list of candidates could not be renewed for {lasts}: {cause}"
+            "the candidate entry could not be renewed for {lasts}: {cause}"
         );
     }
 }

@@ -151,11 +151,23 @@ mod facade {
         pub(crate) fn new(namespace: &Namespace) -> Self {
             describe_gauge!(MASTER_STATUS, "1 while this process leads, 0 otherwise");
             describe_gauge!(EPOCH, "The last epoch known to be led");
-            describe_counter!(TRANSITIONS, Unit::Count, "Leaderships seen to begin");
+            describe_counter!(
+                TRANSITIONS,
+                Unit::Count,
+                "Leaderships seen to begin, by any process"
+            );
             describe_counter!(ATTEMPTS, Unit::Count, "Questions to the database");
-            describe_histogram!(ATTEMPT_DURATION, Unit::Seconds, "Time until the answer");
-            describe_counter!(ALERTS, Unit::Count, "Alerts given");
-            describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in this leadership");
+            describe_histogram!(
+                ATTEMPT_DURATION,
+                Unit::Seconds,
+                "Time until the database answered"
+            );
+            describe_counter!(ALERTS, Unit::Count, "Alerts raised");
+            describe_gauge!(
+                TRUST_REMAINING,
+                Unit::Seconds,
+                "Time for which this leadership can still be trusted"
+            );
             Self { name: Arc::<str>::from(namespace.as_str()).into(), counted: AtomicU64::new(0) }
         }
 

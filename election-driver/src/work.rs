@@ -26,7 +26,10 @@ impl<R: Runtime> Drop for ResignsOnPanic<R> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.logs(|| {
-                tracing::error!(event = "work_panicked", "leader work panicked; resigning");
+                tracing::error!(
+                    event = "work_panicked",
+                    "leader work panicked, so this process resigns"
+                );
             });
             self.0.shared().setup.inbox.tell(Input::Resign);
         }
@@ -81,7 +84,7 @@ impl<R: Runtime> Handle<R> {
                 let epoch = lease.epoch().get();
                 let _panics = ResignsOnPanic(handle.clone());
                 handle.logs(|| {
-                    tracing::info!(event = "work_started", epoch, "leader work starts");
+                    tracing::info!(event = "work_started", epoch, "leader work started");
                 });
                 let stop = async {
                     lease.hard_stop().await;
@@ -103,7 +106,7 @@ impl<R: Runtime> Handle<R> {
                         tracing::info!(
                             event = "work_ended",
                             epoch,
-                            "leader work ended after the loss"
+                            "leader work ended after leadership was lost"
                         );
                     }
                     Some(Err(error)) => {
@@ -112,7 +115,7 @@ impl<R: Runtime> Handle<R> {
                             event = "work_failed",
                             epoch,
                             cause,
-                            "leader work failed after the loss"
+                            "leader work failed after leadership was lost"
                         );
                     }
                     None => {

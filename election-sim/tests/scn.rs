@@ -71,7 +71,7 @@ fn what_contradicts_itself_or_cannot_be_is_located() {
     refused("node a\nlatency 5ms..1ms\nrun 9s\n", 2, 1, "ends before it begins");
     refused("ttl 1ms\nnode a\nrun 9s\n", 1, 1, "too short");
     // river#216: a lease as long as the renewal interval.
-    refused("ttl 5s\ninterval 5s\nnode a\nrun 9s\n", 1, 1, "does not leave room");
+    refused("ttl 5s\ninterval 5s\nnode a\nrun 9s\n", 1, 1, "ttl 5s is too short for interval 5s");
     refused("node a named \"\"\nrun 9s\n", 1, 1, "is empty");
     refused("node a clock -2000000ppm\nrun 9s\n", 1, 1, "backwards");
     refused("node a observer\nheal 3s core a within 9s\nrun 9s\n", 2, 1, "is a candidate");

@@ -91,7 +91,7 @@ async fn readyz(State(election): State<Handle>) -> Response {
 
 async fn leader(State(election): State<Handle>) -> Response {
     let Some(leader) = election.status().leader else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "nobody is known to lead").into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, "no leader is known lead").into_response();
     };
     let said = json!({
         "leader": leader.term.leader.as_str(),
@@ -108,7 +108,7 @@ async fn jobs(State(election): State<Handle>) -> Response {
         let leader = election.status().leader.filter(|leader| !leader.own);
         return match leader.and_then(|leader| leader.label) {
             Some(address) => Redirect::temporary(&format!("http://{address}/jobs")).into_response(),
-            None => (StatusCode::SERVICE_UNAVAILABLE, "nobody is known to lead").into_response(),
+            None => (StatusCode::SERVICE_UNAVAILABLE, "no leader is known lead").into_response(),
         };
     };
     // The guard is held while the job runs: no other replica can lead before. A job that writes to

@@ -403,7 +403,7 @@ impl ConfigBuilder {
             });
         }
         if config.attempt_timeout < DATABASE_TICK {
-            return Err(ConfigError::Zero("attempt timeout"));
+            return Err(ConfigError::Zero("attempt_timeout"));
         }
         if config.margin < needed {
             return Err(ConfigError::MarginTooSmall { margin: config.margin, needed });

@@ -1,6 +1,9 @@
 //! Why a configuration is refused, and what it is warned about.
 
-use crate::{Drift, Epoch, time::FASTEST_SLEW};
+use crate::{
+    Drift, Epoch,
+    time::{FASTEST_SLEW, at_least, at_most, rounded},
+};
 use core::{fmt, time::Duration};
 use thiserror::Error;
 
@@ -23,9 +26,33 @@ impl fmt::Display for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "interval {:?} + jitter {:?} + 2 × attempt timeout {:?} + grace {:?} + margin {:?}",
-            self.interval, self.jitter, self.attempt_timeout, self.grace, self.margin
+            "interval {} + jitter {} + 2 × attempt_timeout {} + grace {} + margin {}",
+            rounded(&self.interval),
+            rounded(&self.jitter),
+            rounded(&self.attempt_timeout),
+            rounded(&self.grace),
+            rounded(&self.margin)
         )
+    }
+}
+
+/// What to change of a timing that does not add up.
+struct Remedy {
+    /// What a grace may take with everything else as it is.
+    room: Duration,
+}
+
+fn remedy(sum: &Duration, parts: &Parts, ttl: &Duration) -> Remedy {
+    let others = sum.saturating_sub(parts.grace);
+    Remedy { room: ttl.saturating_sub(others).saturating_sub(Duration::from_nanos(1)) }
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.room.as_millis() {
+            0 => f.write_str("raise ttl, or lower one of the others"),
+            _ => write!(f, "set grace to at most {}, or raise ttl", at_most(&self.room)),
+        }
     }
 }
 
@@ -34,23 +61,23 @@ impl fmt::Display for Parts {
 #[non_exhaustive]
 pub enum ConfigError {
     /// Zero, or less than [`Config::MIN_TTL`](super::Config::MIN_TTL).
-    #[error("a ttl of {0:?} is too short; use at least {min:?}", min = MIN_TTL)]
+    #[error("ttl {} is too short: use at least {min:?}", rounded(.0), min = MIN_TTL)]
     TtlTooShort(Duration),
     /// More than [`Config::MAX_TTL`](super::Config::MAX_TTL).
-    #[error("a ttl of {0:?} is too long; use at most 24 hours ({max:?})", max = MAX_TTL)]
+    #[error("ttl {0:?} is too long: use at most 24 hours ({max:?})", max = MAX_TTL)]
     TtlTooLong(Duration),
     /// A lease that is to last at least longer than [`Config::MAX_TTL`](super::Config::MAX_TTL).
-    #[error("a lease that lasts at least {0:?} is too long; use at most 24 hours ({max:?})", max = MAX_TTL)]
+    #[error("at_least_for {0:?} is too long: use at most 24 hours ({max:?})", max = MAX_TTL)]
     AtLeastTooLong(Duration),
     /// More than [`Config::MAX_CLOCK_STEP`](super::Config::MAX_CLOCK_STEP).
-    #[error("a clock step of {0:?} is too long; use at most a year ({max:?})", max = MAX_CLOCK_STEP)]
+    #[error("clock_step {0:?} is too long: use at most a year ({max:?})", max = MAX_CLOCK_STEP)]
     ClockStepTooLong(Duration),
     /// A span that must not be zero.
-    #[error("the {0} must be at least one millisecond")]
+    #[error("{0} is too short: use at least 1ms")]
     Zero(&'static str),
     /// A contender that is woken would come later than one that is not.
     #[error(
-        "a wake jitter of {wake_jitter:?} is longer than the interval; use at most {interval:?}"
+        "wake_jitter {wake_jitter:?} is longer than the interval: use at most {}", at_most(.interval)
     )]
     WakeJitterTooLong {
         /// The wake jitter that was set.
@@ -60,7 +87,8 @@ pub enum ConfigError {
     },
     /// The margin does not cover the clock drift and the database's tick.
     #[error(
-        "a margin of {margin:?} does not cover the clock drift over one ttl; use at least {needed:?}"
+        "margin {margin:?} does not cover the clock drift over one ttl: use at least {}",
+        at_least(.needed)
     )]
     MarginTooSmall {
         /// The margin that was set.
@@ -70,14 +98,14 @@ pub enum ConfigError {
     },
     /// The epochs above it would not fit into every database and into JSON.
     #[error(
-        "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
-         into every database and into JSON", max = Epoch::MAX_MIN
+        "min_epoch {0} is too high: use at most {max}, so that later epochs still fit into every \
+         database and into JSON", max = Epoch::MAX_MIN
     )]
     MinEpochTooHigh(Epoch),
     /// One hung statement would cost the lease.
     #[error(
-        "the ttl of {ttl:?} does not leave room for {parts}, with a retry {sum:?} in all: \
-         one hung statement would cost the lease; raise the ttl or lower one of the others"
+        "ttl {ttl:?} is too short for {parts} ({} in all, with a retry): one hung statement would \
+         cost the lease; {}", rounded(.sum), remedy(.sum, .parts, .ttl)
     )]
     DoesNotAddUp {
         /// The sum of the parts and of the retry jitter.
@@ -116,10 +144,12 @@ impl fmt::Display for Warning {
             Self::LongTtl(ttl) => {
                 write!(f, "ttl {ttl:?}: a crashed leader is replaced only after that long")
             }
-            Self::NoGrace => f.write_str("grace 0: leader work is stopped by force, unwarned"),
-            Self::NoJitter => f.write_str("jitter 0: all contenders poll in step"),
+            Self::NoGrace => {
+                f.write_str("grace 0: leader work is stopped by force, without warning")
+            }
+            Self::NoJitter => f.write_str("jitter 0: all contenders poll in lockstep"),
             Self::ShortAttempt(timeout) => {
-                write!(f, "attempt timeout {timeout:?}: a slow disk flush counts as a failure")
+                write!(f, "attempt_timeout {timeout:?}: a slow disk flush counts as a failure")
             }
             Self::SmallDrift(drift) => write!(
                 f,

@@ -147,50 +147,52 @@ impl fmt::Display for Named<'_> {
         let name = |peer| self.members.id(peer).map_or("?", NodeId::as_str);
         match self.hindrance {
             Hindrance::Leads => f.write_str("it leads"),
-            Hindrance::Drains(epoch) => write!(f, "its leadership of epoch {epoch} is ending"),
-            Hindrance::Campaigns(epoch) => write!(f, "it does, in epoch {epoch}"),
+            Hindrance::Drains(epoch) => write!(f, "its leadership under epoch {epoch} is ending"),
+            Hindrance::Campaigns(epoch) => write!(f, "it is asking already, for epoch {epoch}"),
             Hindrance::Witness => f.write_str("it is a witness"),
             Hindrance::Leaves => f.write_str("it is about to leave"),
             Hindrance::Unfit => f.write_str("it is not fit to lead"),
             Hindrance::PositionUnknown => {
-                f.write_str("it has not been told how far its data have come")
+                f.write_str("the application has not reported how far its data has advanced")
             }
             Hindrance::WorkGoesOn(epoch) => {
-                write!(f, "its leader work of epoch {epoch} has not stopped")
+                write!(f, "its leader work from epoch {epoch} has not stopped")
             }
             Hindrance::BallotUnusable => f.write_str("it cannot read its ballot"),
             Hindrance::MembersChanged => {
-                f.write_str("its ballot is of another list of members, down_after or name")
+                f.write_str("its ballot is for a different member list, down_after or cluster name")
             }
             Hindrance::Boots { .. } => {
-                f.write_str("it has just started, and its last run may have promised its vote")
+                f.write_str("it has just started, and may have promised its vote before")
             }
             Hindrance::BallotMissing { needed } => {
-                write!(f, "it has no ballot, and must hear {needed} more of the others")
+                write!(f, "its ballot is missing, and it must hear {needed} more members")
             }
-            Hindrance::RecordsPromises => f.write_str("it records what it may have promised"),
+            Hindrance::RecordsPromises => f.write_str("it is recording what it may have promised"),
             Hindrance::Supports { node, .. } => write!(f, "it supports {}", name(node)),
             Hindrance::Paused { by } => {
-                write!(f, "automatic failover is paused, by an order to {}", name(by))
+                write!(f, "automatic failover is paused (ordered at {})", name(by))
             }
-            Hindrance::StaysOut { .. } => f.write_str("it has resigned, or was deposed, lately"),
+            Hindrance::StaysOut { .. } => f.write_str("it has recently resigned or been deposed"),
             Hindrance::ListDiffers(peer) => {
-                write!(f, "{} has another list of members, down_after or name", name(peer))
+                write!(f, "{} has a different member list, down_after or cluster name", name(peer))
             }
             Hindrance::LacksData { floor } => {
                 write!(f, "it lost its disk and has not caught up with {floor}")
             }
-            Hindrance::Saves => f.write_str("its ballot is being written, or cannot be"),
-            Hindrance::BacksOff { .. } => f.write_str("it failed to be elected lately"),
-            Hindrance::Tells => f.write_str("it has yet to tell the others that it may"),
+            Hindrance::Saves => f.write_str("its ballot is being written, or cannot be written"),
+            Hindrance::BacksOff { .. } => f.write_str("it recently failed to be elected"),
+            Hindrance::Tells => f.write_str("it has not yet told the others that it may"),
             Hindrance::NewerData(peer) => write!(f, "{} has newer data", name(peer)),
             Hindrance::TooFewVotes { willing, needed } => {
-                write!(f, "{willing} of the {needed} votes that it needs are in sight")
+                write!(f, "it can count on {willing} of the {needed} votes that it needs")
             }
-            Hindrance::LetsOthersFirst { .. } => f.write_str("it lets better candidates go first"),
+            Hindrance::LetsOthersFirst { .. } => {
+                f.write_str("it is letting better candidates go first")
+            }
             Hindrance::Apart { heard, others } => write!(
                 f,
-                "it and {heard} of the {others} others hear each other, which is no majority"
+                "it and {heard} of the {others} others hear each other, which is not a majority"
             ),
         }
     }
@@ -201,7 +203,9 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::NotHeard => "not heard",
             Self::TwoLives => "two processes run under its id",
-            Self::NotFree(Availability::Busy | Availability::BusyAside) => "leads or supports one",
+            Self::NotFree(Availability::Busy | Availability::BusyAside) => {
+                "leads or supports a leader"
+            }
             Self::NotFree(Availability::Waiting) => "does not vote yet",
             Self::NotFree(Availability::Leaving) => "is about to leave",
             Self::NotFree(Availability::Loading) => "does not know its position",
@@ -209,7 +213,7 @@ impl fmt::Display for Refusal {
             Self::DoesNotHear => "does not hear this node",
             Self::NewerData => "has newer data",
             Self::HasPrimary => "has a primary",
-            Self::Outranks => "stands itself",
+            Self::Outranks => "is a candidate itself",
         })
     }
 }

@@ -104,8 +104,8 @@ pub enum RecordError {
     /// The file is too short: a write was cut off. (Also an empty file.)
     #[error(
         "the ballot is torn: it has {found} of at least {needed} bytes; this node must not vote. \
-         Stop the node, remove the file, and start it while the others run; never put an older copy \
-         back"
+         Stop the node, remove the file, and start it while the others run; never restore an older \
+         copy"
     )]
     Torn {
         /// How many bytes there are.
@@ -115,9 +115,9 @@ pub enum RecordError {
     },
     /// The file is longer than its record.
     #[error(
-        "the ballot has {found} bytes and says that it has {length}: something else wrote to the \
-         file; this node must not vote. Stop the node, remove the file, and start it while the others \
-         run; never put an older copy back"
+        "the ballot has {found} bytes but says {length}: something else wrote to the file; this \
+         node must not vote. Stop the node, remove the file, and start it while the others run; \
+         never restore an older copy"
     )]
     Overlong {
         /// How many bytes there are.
@@ -127,27 +127,28 @@ pub enum RecordError {
     },
     /// The file does not begin with the magic of a ballot.
     #[error(
-        "the file is no ballot; this node must not vote. Correct the configured path; never \
-         put an older copy of a ballot there"
+        "not a ballot file; this node must not vote. Correct the configured path; never restore an \
+         older copy of a ballot"
     )]
     Foreign,
     /// The checksum does not match, or the content is not one that this program writes.
     #[error(
-        "the ballot is damaged; this node must not vote. Look at the disk. Stop the node, remove \
-         the file, and start it while the others run; never put an older copy back"
+        "the ballot is damaged; this node must not vote. Check the disk. Stop the node, remove the \
+         file, and start it while the others run; never restore an older copy"
     )]
     Corrupt,
     /// The record is whole, but this program does not know its version.
     #[error(
-        "the ballot has version {0}, and this program reads only versions up to {VERSION}; this node \
-         must not vote. Run the program that wrote it, or a newer one"
+        "the ballot has version {0}, but this program reads only up to version {VERSION}; this \
+         node must not vote. Run the program that wrote it, or a newer one"
     )]
     UnknownVersion(u16),
     /// The record is whole, and another node's.
     #[error(
-        "the ballot is that of {owner}, and this node is {node}, which must not vote by it. Correct \
-         the configured path or id. If the file was copied, stop this node, remove the copy, and \
-         start the node while the others run; never put an older copy of its own back"
+        "the ballot belongs to {owner}, and this node is {node}, which must not vote by it. \
+         Correct the configured path or id. If the file was copied, stop this node, remove the \
+         copy, and start the node while the others run; never restore an older copy of its own \
+         ballot"
     )]
     OfAnother {
         /// Whose it is.

@@ -46,7 +46,7 @@ impl fmt::Display for Dialect {
 
 /// A URL scheme that names no supported database.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("unknown database {0:?}; use sqlite, postgres (postgresql) or mysql (mariadb)")]
+#[error("unknown kind of database {0:?}; use sqlite, postgres (postgresql) or mysql (mariadb)")]
 pub struct UnknownDialect(pub String);
 
 impl FromStr for Dialect {

@@ -15,7 +15,9 @@ use uuid::Uuid;
 #[non_exhaustive]
 pub enum RowError {
     /// A column is missing, or has another type.
-    #[error("column {column} of the row is {found}, not {expected}; was it written by hand?")]
+    #[error(
+        "column {column} of the row holds {found} instead of {expected}; was it edited by hand?"
+    )]
     Column {
         /// Its place, from zero.
         column: usize,
@@ -25,19 +27,19 @@ pub enum RowError {
         expected: &'static str,
     },
     /// A column that should hold a name does not.
-    #[error("the row holds a name that is not one: {0}")]
+    #[error("the row contains an invalid name: {0}")]
     Name(#[from] InvalidName),
     /// The session's foreign keys are off (MySQL): its fence would hold nothing up.
     #[error(
-        "foreign_key_checks is off in this session, and a fence holds only by a foreign key; run \
-         SET SESSION foreign_key_checks = 1 before the transaction begins"
+        "foreign_key_checks is off in this session, but a fence relies on a foreign key; run SET \
+         SESSION foreign_key_checks = 1 before the transaction begins"
     )]
     ForeignKeysOff,
     /// A renewal or a release changed no row, although the row still names this process under this
     /// epoch.
     #[error(
-        "the statement changed nothing, although the row names this process under this epoch; a \
-         trigger or a rule on the leader's table keeps it from being written"
+        "the statement changed nothing although the row names this process and this epoch; a \
+         trigger or rule on the leader table prevents the write"
     )]
     Unwritten,
 }

@@ -36,12 +36,12 @@ impl Default for Tables {
 pub enum InvalidIdentifier {
     /// The prefix of the tables' names is not a plain identifier.
     #[error(
-        "{0:?} is no prefix for names of tables; use a lower-case letter or underscore, then at \
-         most 39 more lower-case letters, digits and underscores"
+        "invalid table prefix {0:?}; use a lower-case letter or underscore, then at most 39 more \
+         lower-case letters, digits and underscores"
     )]
     Prefix(String),
     /// No database can have a schema of this name.
-    #[error("{0:?} is no name of a schema; it has 1 to 63 bytes, none of them zero")]
+    #[error("invalid schema name {0:?}; use 1 to 63 bytes without NUL")]
     Schema(String),
 }
 

@@ -55,8 +55,27 @@ fn what_cannot_work_is_refused_with_the_remedy() {
     assert!(error.to_string().contains("at most 5s"), "{error}");
     assert!(ttl(secs(15)).wake_jitter(secs(5)).build().is_ok());
     let error = ttl(secs(15)).attempt_timeout(secs(5)).build().unwrap_err();
-    assert!(error.to_string().contains("raise the ttl"), "{error}");
+    assert!(error.to_string().contains("; raise ttl, or lower one"), "{error}");
     assert!(ttl(secs(15)).grace(Duration::MAX).build().is_err());
+    assert!(
+        ttl(Duration::ZERO).build().unwrap_err().to_string().starts_with("ttl 0s is too short")
+    );
+}
+
+/// Nanoseconds help nobody, and the remedy works as it stands there.
+#[test]
+fn a_grace_that_does_not_fit_is_told_the_longest() {
+    let with = |grace| Config::builder().ttl(secs(4)).grace(grace).build();
+    let error = with(secs(3)).unwrap_err().to_string();
+    assert!(
+        error.contains("interval 1.333s + jitter 267ms + 2 × attempt_timeout 533ms"),
+        "{error}"
+    );
+    let advice =
+        error.split_once("set grace to at most ").unwrap().1.split_once("ms, or raise ttl");
+    let most = Duration::from_millis(advice.unwrap().0.parse().unwrap());
+    assert!(with(most).is_ok(), "{error}");
+    assert!(with(most + Duration::from_millis(1)).is_err(), "{error}");
 }
 
 #[test]
@@ -149,7 +168,7 @@ fn an_attempt_takes_a_tick_of_the_databases_clock_at_least() {
     let with = |timeout| Config::builder().attempt_timeout(timeout).build();
     assert!(with(Duration::from_millis(1)).is_ok());
     let less = with(Duration::from_nanos(999_999));
-    assert_eq!(less, Err(ConfigError::Zero("attempt timeout")));
+    assert_eq!(less, Err(ConfigError::Zero("attempt_timeout")));
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn lists_that_cannot_work_are_refused_with_the_remedy() {
     for (builder, error) in refused {
         let refusal = builder.build().unwrap_err();
         assert_eq!(refusal, error);
-        assert!(refusal.to_string().contains(';'), "{refusal} has no remedy");
+        assert!(refusal.to_string().contains(": "), "{refusal} has no remedy");
     }
     assert!(of(&["a", &"x".repeat(32)]).build().is_ok());
     assert!(Config::builder(id(A), ids(63), Label::new("a:1").unwrap()).build().is_ok());
@@ -203,6 +203,6 @@ fn discomforts_are_data() {
     }
     assert_eq!(
         Warning::TwoMembers.to_string(),
-        "N=2: nobody is elected once either of them is lost; use three"
+        "N=2: no fault tolerance, since both members are needed to elect; use three"
     );
 }

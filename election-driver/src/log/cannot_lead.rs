@@ -34,7 +34,7 @@ impl CannotLead {
         self.untaken = self.untaken.saturating_add(1);
         if self.untaken == UNTAKEN {
             let epoch = row.epoch.get();
-            let cause = "a trigger or a rule on the leader's table keeps it from being written";
+            let cause = "a trigger or rule on the leader table prevents the write";
             warn!(
                 event = "cannot_lead",
                 epoch, cause, "nobody leads, and this process cannot take the lease: {cause}"
@@ -55,20 +55,22 @@ impl CannotLead {
         }
         let cause = match self.won.filter(|(won, _)| *won == epoch) {
             Some((_, seen)) if epoch <= seen => format!(
-                "epoch {epoch} is not above {seen}, which is known here; a trigger on the leader's table \
-                 changes what is written, or another program writes there"
+                "epoch {epoch} is not above {seen}, which this process has seen; a trigger on the \
+                 leader table changes what is written, or another program writes to the table"
             ),
-            Some(_) => "the answers come too late to lead by, or this process is not fit to lead; the \
-                        database is too slow for this ttl"
-                .to_owned(),
-            None => "the row names this process, which knows of no win; a trigger on the leader's table \
+            Some(_) => {
+                "the answers arrive too late to lead, or this process is unfit to lead; the \
+                 database is too slow for this ttl"
+                    .to_owned()
+            }
+            None => "the row names this process, which has not won; a trigger on the leader table \
                      hides what is written, or a copy of this process runs elsewhere"
                 .to_owned(),
         };
         let epoch = epoch.get();
         warn!(
             event = "cannot_lead",
-            epoch, cause, "elected again and again, and given back each time: {cause}"
+            epoch, cause, "elected repeatedly without being able to lead: {cause}"
         );
     }
 }

@@ -30,7 +30,7 @@ impl DuplicateId {
                 event = "duplicate_id",
                 incarnation = %other,
                 "another process takes part as {node} (incarnation {other}; this one is {}): give \
-                 each process a name of its own (`--node`, `Builder::node`)",
+                 every process its own name (`--node`, `Builder::node`)",
                 own.incarnation
             );
         }

@@ -19,13 +19,13 @@ impl Address {
     /// Reads `host:port`; an IPv6 number stands in brackets.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
-            return Err("it holds a space or a control character; leave that out");
+            return Err("it contains a space or a control character; remove it");
         }
         if text.contains("://") {
-            return Err("it is a URL; write host:port, without what stands before and after");
+            return Err("it is a URL; write only host:port");
         }
         if text.contains(['/', '@', '?', '#']) {
-            return Err("it holds more than a host and a port; write host:port");
+            return Err("it is more than a host and a port; write host:port");
         }
         let (host, port) = split(text)?;
         if port.is_empty() {
@@ -34,25 +34,27 @@ impl Address {
         // The standard library would take a sign, too.
         let digits = port.bytes().all(|byte| byte.is_ascii_digit());
         if digits && port.len() > 1 && port.starts_with('0') {
-            return Err("the port has a zero in front; leave that out");
+            return Err("the port has a leading zero; remove it");
         }
         let port = port.parse().ok().filter(|_| digits);
         let port = port.ok_or("the port is not a number from 1 to 65535; correct it")?;
         if port == 0 {
-            return Err("port 0 is any free one, and peers have to know which; name one");
+            return Err("port 0 means any free port, but peers have to know which; name one");
         }
         if host.is_empty() {
             return Err("the host is missing; write host:port");
         }
         if host.len() > LONGEST {
-            return Err("the host has more than 253 bytes, which no name has; correct it");
+            return Err("the host is longer than the 253 bytes that a name can have; correct it");
         }
         // A name whose last part is a number is read as a number, or not at all.
         let last = host.rsplit('.').next().unwrap_or_default();
         let is_number = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
         if is_number && host.parse::<IpAddr>().is_err() {
-            return Err("the host is no IPv4 number: those are four from 0 to 255, without zeros \
-                        in front; correct it");
+            return Err(
+                "the host is not an IPv4 address: four numbers from 0 to 255 without leading \
+                 zeros; correct it",
+            );
         }
         Ok(Self { host: host.to_owned(), port })
     }
@@ -125,24 +127,25 @@ fn split(text: &str) -> Result<(&str, &str), &'static str> {
         let (host, port) = rest.split_once(']').ok_or("the closing bracket is missing; add it")?;
         // A link-local number may name its interface: fe80::1%eth0.
         let number = host.split('%').next().unwrap_or_default();
-        let number = number.parse::<Ipv6Addr>().map_err(|_| {
-            "what stands in the brackets is no IPv6 number; correct it, or leave the brackets out"
-        })?;
+        let number = number.parse::<Ipv6Addr>().map_err(
+            |_| "the text in brackets is not an IPv6 address; correct it, or remove the brackets",
+        )?;
         let has_interface =
             host.split_once('%').is_some_and(|(_, interface)| !interface.is_empty());
         if number.is_unicast_link_local() && !has_interface {
-            return Err("a link-local number means nothing without an interface; write it like \
-                        [fe80::1%eth0]:7400");
+            return Err(
+                "a link-local address needs an interface; write it like [fe80::1%eth0]:7400",
+            );
         }
         return match port.strip_prefix(':') {
             Some(port) => Ok((host, port)),
             None if port.is_empty() => Ok((host, "")),
-            None => Err("between the bracket and the port a colon is missing; write [::1]:7400"),
+            None => Err("the colon between bracket and port is missing; write it like [::1]:7400"),
         };
     }
     let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
     if host.contains(':') {
-        return Err("an IPv6 number stands in brackets before its port; write it like [::1]:7400");
+        return Err("an IPv6 address needs brackets before the port; write it like [::1]:7400");
     }
     Ok((host, port))
 }
@@ -189,12 +192,12 @@ mod tests {
             ("db1", "the port is missing"),
             ("db1:", "the port is missing"),
             ("", "the port is missing"),
-            ("::1", "in brackets"),
-            ("::1:7400", "in brackets"),
+            ("::1", "needs brackets"),
+            ("::1:7400", "needs brackets"),
             ("[::1:7400", "closing bracket"),
-            ("[::1]7400", "a colon is missing"),
-            ("[127.0.0.1]:7400", "leave the brackets out"),
-            ("[db1]:7400", "leave the brackets out"),
+            ("[::1]7400", "the colon between bracket and port is missing"),
+            ("[127.0.0.1]:7400", "remove the brackets"),
+            ("[db1]:7400", "remove the brackets"),
             ("[fe80::1]:7400", "an interface"),
             ("[fe80::1%]:7400", "an interface"),
             ("db1: 7400", "a space"),
@@ -202,13 +205,13 @@ mod tests {
             ("db1\0:7400", "a control character"),
             (":7400", "the host is missing"),
             ("db1:0", "port 0"),
-            ("db1:07400", "a zero in front"),
-            ("db1:00", "a zero in front"),
+            ("db1:07400", "a leading zero"),
+            ("db1:00", "a leading zero"),
             ("db1:+1", "from 1 to 65535"),
             ("db1:65536", "from 1 to 65535"),
-            ("256.0.0.1:1", "no IPv4 number"),
-            ("127.0.0.01:1", "no IPv4 number"),
-            ("10.1:1", "no IPv4 number"),
+            ("256.0.0.1:1", "not an IPv4 address"),
+            ("127.0.0.01:1", "not an IPv4 address"),
+            ("10.1:1", "not an IPv4 address"),
             (&long, "253 bytes"),
         ] {
             let why = Address::parse(text).unwrap_err();

@@ -31,17 +31,17 @@ const MOST: u64 = 64 * 1024;
 #[derive(Debug, Error)]
 pub(super) enum BallotError {
     #[error(
-        "{}: another process, or another node of this one, keeps this ballot; stop it, or give each \
-         node a file of its own",
+        "{}: another process, or another node in this process, uses this ballot; stop it, or give \
+         every node its own file",
         .0.display()
     )]
     InUse(PathBuf),
     #[error("{}: {what}: {}", path.display(), disk::not_opened(source))]
     File { path: PathBuf, what: &'static str, source: io::Error },
-    #[error("{:?} names no file", .0.display().to_string())]
+    #[error("{:?} does not name a file", .0.display().to_string())]
     NoFile(PathBuf),
     #[error(
-        "{}: it is {what} and no regular file; remove it, or name another file for the ballot",
+        "{}: it is {what}, not a regular file; remove it, or name another file for the ballot",
         path.display()
     )]
     NotAFile { path: PathBuf, what: &'static str },
@@ -52,7 +52,7 @@ pub(super) enum BallotError {
 pub(super) enum Unusable {
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("the ballot cannot be read: {0}; this node must not vote. Look at the disk")]
+    #[error("the ballot cannot be read: {0}; this node must not vote. Check the disk")]
     Disk(#[from] io::Error),
 }
 
@@ -85,7 +85,7 @@ impl BallotFile {
             let path = path.to_owned();
             move |source| BallotError::File { path, what, source }
         };
-        let found = behind_link(path).map_err(failed(path, "the link leads nowhere"))?;
+        let found = behind_link(path).map_err(failed(path, "the symbolic link is dangling"))?;
         if let Some(what) = stat(&found).ok().and_then(irregular) {
             return Err(BallotError::NotAFile { path: found, what });
         }
@@ -174,14 +174,14 @@ impl BallotFile {
             let path = self.path.display();
             return Err(io::Error::other(format!(
                 "the directory of {path} was moved, replaced or mounted over while this node was \
-                 running; put it back. Whoever starts without it has lost its ballot"
+                 running; put it back. A node that starts without it has lost its ballot"
             )));
         }
         let lock = statat(&self.directory, &self.names.lock, AtFlags::SYMLINK_NOFOLLOW).ok();
         if lock.map(identity) != Some(identity(fstat(&self.lock)?)) {
             return Err(io::Error::other(format!(
-                "{}, which keeps other processes from this ballot, was removed or replaced; stop \
-                 every process that uses the ballot, and start this node again",
+                "{}, which locks this ballot, was removed or replaced; stop every process that \
+                 uses the ballot, then restart this node",
                 self.path.with_file_name(&self.names.lock).display()
             )));
         }
@@ -204,7 +204,7 @@ fn writable(directory: &File, name: &OsStr, more: OFlags) -> io::Result<File> {
         Ok(file) => Ok(file.into()),
         Err(Errno::NXIO | Errno::ISDIR | Errno::LOOP) => {
             let name = name.to_string_lossy();
-            Err(io::Error::other(format!("{name} beside it is no regular file; remove it")))
+            Err(io::Error::other(format!("{name} beside it is not a regular file; remove it")))
         }
         Err(error) => Err(error.into()),
     }

@@ -40,7 +40,7 @@ impl Begin {
 
 /// What became of an attempt at addresses that may be stale. What the error is stays known.
 #[derive(Debug, Error)]
-#[error("{error}; that was its last address, its name was not found now: {stale}")]
+#[error("{error}; that was its last known address, since its name cannot be resolved now: {stale}")]
 struct AtLastAddress {
     #[source]
     error: io::Error,

@@ -7,14 +7,14 @@ use std::io::{self, ErrorKind as Kind};
 pub(super) fn not_saved(error: &io::Error) -> String {
     said(
         error,
-        "its directory is gone: stop this node, bring the directory back or remake it empty, \
-                 and start the node while the others run",
+        "its directory is gone: stop this node, restore the directory or create it empty, and \
+         start the node while the others run",
     )
 }
 
 /// Why the place of a ballot cannot be opened, and the remedy.
 pub(super) fn not_opened(error: &io::Error) -> String {
-    said(error, "make the directory that is to hold it, or correct the path")
+    said(error, "create its directory, or correct the path")
 }
 
 /// The error with its remedy. What this crate has found by itself carries its own.
@@ -28,30 +28,29 @@ fn said(error: &io::Error, where_missing: &'static str) -> String {
 fn remedy(errno: Errno, kind: Kind, where_missing: &'static str) -> &'static str {
     match errno {
         Errno::MFILE | Errno::NFILE => {
-            return "raise the limit of open files, of this process or of the machine";
+            return "raise the open-file limit of this process or of the machine";
         }
-        Errno::NOTDIR => return "a part of the path is a file and no directory; correct the path",
+        Errno::NOTDIR => return "a part of the path is a file, not a directory; correct the path",
         Errno::NAMETOOLONG => {
-            return "the path, or a part of it, is longer than the system permits; shorten it";
+            return "the path, or a part of it, is longer than the system allows; shorten it";
         }
-        Errno::LOOP => return "its links lead in a circle; correct them",
+        Errno::LOOP => return "its symbolic links form a loop; correct them",
         _ => {}
     }
     match kind {
         Kind::ReadOnlyFilesystem => {
-            "its file system is read-only: mount it for writing, and if the system has made it so \
-             after an error, look at the disk first"
+            "its file system is read-only: remount it for writing; if the system made it read-only \
+             after an error, check the disk first"
         }
         Kind::ResourceBusy => {
-            "something is mounted at the file itself, which cannot be replaced then: mount its \
-             directory"
+            "the file is itself a mount point and cannot be replaced: mount its directory instead"
         }
-        Kind::StorageFull | Kind::QuotaExceeded => "make room on its file system",
+        Kind::StorageFull | Kind::QuotaExceeded => "free some space on its file system",
         Kind::PermissionDenied => {
-            "let this user read and write its directory, and the file if it exists"
+            "give this user read and write access to its directory, and to the file if it exists"
         }
         Kind::NotFound | Kind::StaleNetworkFileHandle => where_missing,
-        _ => "look at the disk",
+        _ => "check the disk",
     }
 }
 
@@ -62,29 +61,29 @@ mod tests {
     #[test]
     fn a_ballot_that_cannot_be_written_is_mended_where_the_cause_is() {
         for (errno, word) in [
-            (Errno::MFILE, "limit of open files"),
-            (Errno::NFILE, "limit of open files"),
+            (Errno::MFILE, "open-file limit"),
+            (Errno::NFILE, "open-file limit"),
             (Errno::ROFS, "read-only"),
             (Errno::BUSY, "mount its directory"),
-            (Errno::NOSPC, "make room"),
-            (Errno::DQUOT, "make room"),
-            (Errno::ACCESS, "let this user read and write"),
-            (Errno::PERM, "let this user read and write"),
+            (Errno::NOSPC, "free some space"),
+            (Errno::DQUOT, "free some space"),
+            (Errno::ACCESS, "give this user read and write access"),
+            (Errno::PERM, "give this user read and write access"),
             (Errno::NOENT, "directory is gone"),
-            (Errno::NOTDIR, "is a file and no directory"),
+            (Errno::NOTDIR, "is a file, not a directory"),
             (Errno::NAMETOOLONG, "shorten it"),
-            (Errno::LOOP, "in a circle"),
-            (Errno::IO, "look at the disk"),
+            (Errno::LOOP, "form a loop"),
+            (Errno::IO, "check the disk"),
         ] {
             let said = not_saved(&errno.into());
             assert!(said.contains(word), "{errno:?}: {said}");
         }
-        assert!(not_opened(&Errno::NOENT.into()).contains("make the directory"));
+        assert!(not_opened(&Errno::NOENT.into()).contains("create its directory"));
     }
 
     #[test]
     fn what_was_found_here_has_its_remedy_already() {
-        let error = io::Error::other("the lock was removed; start this node again");
+        let error = io::Error::other("the lock was removed; restart this node");
         assert_eq!(not_saved(&error), error.to_string());
     }
 }

@@ -156,7 +156,10 @@ impl<R: Network> Handshakes<R> {
             let shaken = async { Some(keyring.current().accept(stream).await) };
             let late = async {
                 runtime.sleep(limit).await;
-                Some(Err(io::Error::new(io::ErrorKind::TimedOut, "it does not finish a handshake")))
+                Some(Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "it does not complete the handshake",
+                )))
             };
             let ended = async {
                 let _ = ended.recv().await;

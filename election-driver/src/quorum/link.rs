@@ -33,7 +33,7 @@ use std::{
 const SOON: Duration = Duration::from_millis(10);
 
 const ENCRYPTED: &str =
-    "it speaks TLS, and this member has no certificate; give all members certificates, or none";
+    "it speaks TLS, but this member has no certificate; give every member a certificate, or none";
 
 /// What has become of a connection.
 pub(super) enum News {
@@ -258,13 +258,13 @@ impl<R: Network> Link<R> {
         let (number, since) = (open.number, open.since);
         let cause = match open.greets {
             true => format!(
-                "it is there and has not heard this node for {limit:?}; what is between them, or \
-                 at {number}, takes the bytes and does not pass them on"
+                "it is running but has not heard this node for {limit:?}; something between them, \
+                 or at {number}, accepts the bytes without delivering them"
             ),
             false => format!(
-                "nothing has come from it for {limit:?}: it is cut off, stands still, or is not the one \
-                 that accepts at {number}; nor does a member speak to this node while another process \
-                 runs under this node's id"
+                "nothing has arrived from it for {limit:?}: it is cut off, it hangs, or {number} \
+                 is not its address; a member is also silent towards this node while another \
+                 process runs under this node's id"
             ),
         };
         let error = io::Error::new(io::ErrorKind::TimedOut, cause);
@@ -345,7 +345,7 @@ fn flush<S: AsyncWrite + Unpin>(
     }
     // After writing: if this process stood still, the peer may have waited for it.
     match outbox.cut_at() {
-        Some(at) if at <= now => Err(io::Error::new(io::ErrorKind::TimedOut, "it takes no bytes")),
+        Some(at) if at <= now => Err(io::Error::new(io::ErrorKind::TimedOut, "it accepts no data")),
         _ => Ok(()),
     }
 }
@@ -364,14 +364,14 @@ fn goes_on<S: AsyncRead + Unpin>(stream: &mut S, cx: &mut Context<'_>) -> io::Re
         }
         Poll::Ready(Ok(_)) => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "it answers as no member does; let its address name the port of a member",
+            "its answer is not a member's; correct its address",
         )),
         Poll::Ready(Err(error)) => Err(error),
     }
 }
 
 fn hung_up() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it closed the connection")
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Log {
         let unknown = unknown.and_then(|_| UnknownLeader::of(node, Timestamp::ZERO, None));
         match (change, unknown) {
             (_, Some(cause)) => {
-                info!(event = "leader_unknown", %cause, "it is not known who leads: {cause}");
+                info!(event = "leader_unknown", %cause, "the leader is unknown: {cause}");
             }
             (Some(change), None) => log::changed(change, None),
             (None, None) => {}
@@ -93,10 +93,10 @@ impl Log {
             if term.epoch == FIRST {
                 warn!(
                     event = "first_epoch",
-                    "epochs begin with 1, as in a new cluster: if this one has had a leader before, all \
-                     its ballots are lost, and whoever has seen a higher epoch refuses this one; then \
-                     set min_epoch (min-epoch in the cluster's file) on every member, above the last \
-                     epoch, and start them again"
+                    "epochs start at 1, as in a new cluster: if this cluster has had a leader \
+                     before, all its ballots are lost, and everything that has seen a higher epoch \
+                     rejects this one; in that case set min_epoch (min-epoch in the cluster file) \
+                     on every member, above the last epoch, and restart them"
                 );
             }
         }
@@ -110,8 +110,8 @@ impl Log {
         self.ending = None;
         let epoch = epoch.get();
         match reason {
-            Loss::Expired | Loss::Replaced => debug!(epoch, "nothing is held any more"),
-            reason => info!(event = "released", epoch, %reason, "leadership given up"),
+            Loss::Expired | Loss::Replaced => debug!(epoch, "leadership no longer held"),
+            reason => info!(event = "released", epoch, %reason, "leadership released"),
         }
     }
 
@@ -129,10 +129,10 @@ impl Log {
         match unready {
             Some(why) => {
                 let cause = why.named(&self.members).to_string();
-                info!(event = "unready", cause, "this member is not ready: {cause}");
+                info!(event = "unready", cause, "not ready: {cause}");
             }
             None => {
-                info!(event = "ready", "this member is ready: it could vote, and hears a majority");
+                info!(event = "ready", "ready: able to vote, and hears a majority");
             }
         }
     }
@@ -152,7 +152,7 @@ impl Log {
         let reach = std::mem::take(&mut self.links[peer.index()]);
         let peer = self.name(peer);
         if reach.told {
-            info!(event = "reachable", peer, %address, "{peer} is reached again");
+            info!(event = "reachable", peer, %address, "{peer} is reachable again");
         } else {
             debug!(peer, %address, "reached");
         }
@@ -193,7 +193,7 @@ impl Log {
         match result {
             Ok(()) if self.save_failed || self.hangs => {
                 (self.save_failed, self.hangs) = (false, false);
-                info!(event = "saved", epoch, took_ms, "the ballot is written again");
+                info!(event = "saved", epoch, took_ms, "the ballot is being written again");
             }
             Ok(()) => debug!(epoch, took_ms, "ballot saved"),
             Err(error) if self.save_failed => debug!(epoch, took_ms, "ballot not saved: {error}"),
@@ -210,7 +210,7 @@ impl Log {
             self.hangs = true;
             error!(
                 event = "save_hangs",
-                "the disk has not written the ballot for {:?}: this node is not fit to lead",
+                "the disk has not written the ballot for {:?}: this node is unfit to lead",
                 self.down_after
             );
         }
@@ -233,8 +233,8 @@ impl Log {
                 event = "duplicate_id",
                 peer,
                 %from,
-                "a second process, at {from}, says that it is {peer}; it takes no part, because the \
-                 members reach {peer} elsewhere: stop it, or give it an id of its own"
+                "a second process, at {from}, claims to be {peer} and is ignored, because the \
+                 members reach {peer} elsewhere: stop it, or give it its own id"
             );
         }
     }
@@ -244,7 +244,7 @@ impl Log {
             let cause = error.to_string();
             warn!(
                 event = "accept_failed",
-                cause, "no connection can be accepted: {cause}; raise the limit of open files"
+                cause, "cannot accept connections: {cause}; raise the open-file limit"
             );
         }
     }
@@ -259,7 +259,8 @@ impl Log {
                     event = "certificates",
                     fingerprint,
                     ends,
-                    "other certificates are in use; this member's own, {fingerprint}, ends at {ends}"
+                    "new certificates are in use; this member's own, {fingerprint}, expires at \
+                     {ends}"
                 );
             }
             News::Mended => info!(event = "certificates", "the certificates can be read again"),
@@ -268,7 +269,8 @@ impl Log {
                 warn!(
                     event = "certificates_refused",
                     cause,
-                    "the certificates there cannot be used, the last ones stay in use: {cause}"
+                    "the new certificates cannot be used, and the previous ones stay in use: \
+                     {cause}"
                 );
             }
         }
@@ -281,10 +283,10 @@ impl Log {
         let (whose, then, remedy) = match what {
             "authority" => (
                 "the authority's certificate",
-                "members still take what it has signed, and other programs do not",
+                "members still accept what it has signed, but other programs do not",
                 "replace the authority",
             ),
-            _ => ("this member's certificate", "no connection can be made any more", "renew it"),
+            _ => ("this member's certificate", "no new connection can be made", "renew it"),
         };
         if left.is_zero() {
             error!(
@@ -294,7 +296,7 @@ impl Log {
         } else {
             warn!(
                 event = "certificate_expires",
-                what, days, "{whose} ends in {days} days; {remedy}"
+                what, days, "{whose} expires in {days} days; {remedy}"
             );
         }
     }

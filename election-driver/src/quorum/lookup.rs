@@ -76,7 +76,7 @@ impl Lookup {
                 return Ok(Found { addresses, stale: None });
             }
             Some(Err(error)) => error,
-            None => io::Error::new(io::ErrorKind::TimedOut, "the name service does not answer"),
+            None => io::Error::new(io::ErrorKind::TimedOut, "the name server does not answer"),
         };
         if !is_known {
             return Err(error);

@@ -40,7 +40,7 @@ use thiserror::Error;
 ///     Ok(member.resume().await?)
 /// }
 /// ```
-#[must_use = "the node leaves the cluster when the last handle is dropped"]
+#[must_use = "the node leaves the cluster when its last handle is dropped"]
 pub struct Member<R: Network> {
     handle: Handle<R>,
     state: Arc<NodeState>,
@@ -74,7 +74,7 @@ pub struct PeerReport {
 #[non_exhaustive]
 pub enum HandOverError {
     /// This node does not lead.
-    #[error("this node does not lead; ask the one that does")]
+    #[error("this node is not the leader; ask the leader")]
     NotLeader,
     /// The successor is no member, or is this node itself.
     #[error("{0} is not another member of this cluster")]
@@ -83,7 +83,7 @@ pub enum HandOverError {
     #[error("{0}")]
     Refused(Alert),
     /// Leadership ended otherwise meanwhile.
-    #[error("leadership ended before it could be handed over ({0})")]
+    #[error("leadership ended before the handover ({0})")]
     Lost(Loss),
     /// The node has ended.
     #[error("the node has ended")]

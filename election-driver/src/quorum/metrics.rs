@@ -29,10 +29,10 @@ mod facade {
 
     impl Metrics {
         pub(in crate::quorum) fn new(namespace: &Namespace, members: &Members) -> Self {
-            describe_counter!(HEARD, Unit::Count, "Heartbeats heard of a member");
-            describe_counter!(REFUSED, Unit::Count, "Connections closed because of what came in");
-            describe_counter!(SAVES, Unit::Count, "Ballots written, or not");
-            describe_histogram!(SAVE_DURATION, Unit::Seconds, "Time until a ballot was durable");
+            describe_counter!(HEARD, Unit::Count, "Heartbeats heard from a member");
+            describe_counter!(REFUSED, Unit::Count, "Connections closed because of invalid input");
+            describe_counter!(SAVES, Unit::Count, "Attempts to write the ballot, by outcome");
+            describe_histogram!(SAVE_DURATION, Unit::Seconds, "Time until the ballot was durable");
             describe_gauge!(FAILOVER_PAUSED, "1 while automatic failover is paused, 0 otherwise");
             let name: SharedString = Arc::<str>::from(namespace.as_str()).into();
             gauge!(FAILOVER_PAUSED, "name" => name.clone()).set(0.0);
@@ -74,8 +74,8 @@ mod facade {
 
         #[cfg(feature = "tls")]
         pub(in crate::quorum) fn certificates(&self, status: &CertificateStatus) {
-            describe_gauge!(EXPIRATION, Unit::Seconds, "The end of a certificate, in Unix time");
-            describe_gauge!(KEYS_REFUSED, "1 while other certificates are there and refused");
+            describe_gauge!(EXPIRATION, Unit::Seconds, "When a certificate expires, in Unix time");
+            describe_gauge!(KEYS_REFUSED, "1 while new certificates are present but unusable");
             let expiry = status.expiry;
             for (which, end) in [("own", expiry.certificate), ("authority", expiry.authority)] {
                 let seconds = end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();

@@ -39,7 +39,7 @@ use tracing::{Instrument as _, Span};
 ///
 /// Poll it without long pauses: leadership runs out while nobody polls. Dropping it ends leadership
 /// at once; the others then find out as after a crash.
-#[must_use = "a node that is not polled does nothing"]
+#[must_use = "a node does nothing unless polled"]
 pub struct Node(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl Node {

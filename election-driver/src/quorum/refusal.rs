@@ -12,7 +12,8 @@ pub(super) const COMPLAINT: u8 = 0x15;
 pub(super) enum Refusal {
     /// It sends what no member does.
     #[error(
-        "it speaks TLS, and this member has no certificate; give all members certificates, or none"
+        "it speaks TLS, but this member has no certificate; give every member a certificate, or \
+         none"
     )]
     Encrypted,
     #[error(transparent)]
@@ -23,8 +24,8 @@ pub(super) enum Refusal {
     Unproved { reason: &'static str, cause: String },
     /// It speaks in another member's name.
     #[error(
-        "it has proved to be {proved}, and speaks in the name of {claimed}; whoever has the key of \
-         {proved} is not to be trusted: give {proved} another, and list that one as accepted"
+        "it holds the certificate of {proved} but claims to be {claimed}; do not trust whoever has \
+         the key of {proved}: give {proved} a new one, and list only that as accepted"
     )]
     Impostor { proved: NodeId, claimed: NodeId },
 }

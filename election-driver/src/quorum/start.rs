@@ -239,6 +239,6 @@ mod tests {
     fn who_waits_for_a_look_up_reads_what_it_waits_for() {
         let starting = Starting::default();
         block_on(look_up(Vec::new(), starting.clone())).expect("nothing to look up");
-        assert_eq!(starting.to_string(), "opening its ports, and looking their names up");
+        assert_eq!(starting.to_string(), "opening its ports and resolving their names");
     }
 }

@@ -34,10 +34,10 @@ impl Starting {
 impl fmt::Display for Starting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const STAGES: [&str; 5] = [
-            "about to start",
+            "starting",
             "opening its ballot",
             "reading its certificates",
-            "opening its ports, and looking their names up",
+            "opening its ports and resolving their names",
             "started",
         ];
         f.write_str(STAGES.get(self.0.load(Ordering::Relaxed)).unwrap_or(&STAGES[0]))
@@ -49,7 +49,7 @@ impl fmt::Display for Starting {
 #[non_exhaustive]
 pub enum StartError {
     /// The ballot cannot be kept: another process has it, or the directory cannot be used.
-    #[error("the ballot cannot be kept: {reason}")]
+    #[error("the ballot cannot be used: {reason}")]
     Ballot {
         /// Which file, what is wrong with it, and the remedy.
         reason: String,
@@ -59,8 +59,8 @@ pub enum StartError {
     /// The name of the address to listen at is not found. It may be a moment later: see
     /// [`Cluster::look_up`](super::Cluster::look_up).
     #[error(
-        "cannot listen at {address}: {source}; correct the name or mend the name service, or `listen` at \
-         a number, 0.0.0.0:{port} for instance, which needs none"
+        "cannot listen at {address}: {source}; correct the name, repair the name service, or \
+         `listen` at an IP address, such as 0.0.0.0:{port}"
     )]
     Lookup {
         /// Where.
@@ -86,18 +86,18 @@ pub enum StartError {
     #[error("the certificates cannot be used: {0}")]
     Credentials(#[from] super::tls::CredentialsError),
     /// The system gives no thread for what may block: the ballot, and looking names up.
-    #[error("cannot start a thread: {0}; raise the limit of threads")]
+    #[error("cannot start a thread: {0}; raise the thread limit")]
     Thread(io::Error),
 }
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AddrInUse => "another process has the port: stop it, or use another port",
+        io::ErrorKind::AddrInUse => "another process uses the port: stop it, or use another port",
         io::ErrorKind::AddrNotAvailable => {
-            "this machine does not have the address: correct it, or say where to `listen`"
+            "this machine does not have that address: correct it, or set `listen`"
         }
-        io::ErrorKind::PermissionDenied => "use a port above 1023, or permit this one to the user",
-        _ => "correct the address, or say where to `listen`",
+        io::ErrorKind::PermissionDenied => "use a port above 1023, or let this user open it",
+        _ => "correct the address, or set `listen`",
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
     fn a_port_that_cannot_be_opened_is_told_with_its_remedy() {
         for (kind, part) in [
             (io::ErrorKind::AddrInUse, "use another port"),
-            (io::ErrorKind::AddrNotAvailable, "this machine does not have the address"),
+            (io::ErrorKind::AddrNotAvailable, "this machine does not have that address"),
             (io::ErrorKind::PermissionDenied, "above 1023"),
             (io::ErrorKind::NotFound, "correct the address"),
         ] {

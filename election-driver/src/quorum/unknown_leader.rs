@@ -3,7 +3,7 @@
 
 use election_core::{
     NodeId, Timestamp,
-    quorum::{PeerStatus, Quorum},
+    quorum::{Heard, PeerStatus, Quorum, Role},
 };
 use std::fmt;
 
@@ -21,6 +21,9 @@ pub enum UnknownLeader {
     },
     /// A member that it hears supports somebody whom it does not hear.
     Unheard {
+        /// The primary that it heard last, if that has fallen silent: as a rule, whom the other
+        /// supports.
+        primary: Option<NodeId>,
         /// The member that it hears.
         supporter: NodeId,
     },
@@ -36,15 +39,21 @@ impl fmt::Display for UnknownLeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoMajority { heard, others } => {
-                write!(f, "this member hears {heard} of the {others} others, which is no majority")
+                write!(
+                    f,
+                    "this member hears {heard} of the {others} others, which is not a majority"
+                )
             }
-            Self::Unheard { supporter } => {
+            Self::Unheard { primary: Some(primary), .. } => {
+                write!(f, "the primary {primary} is silent")
+            }
+            Self::Unheard { primary: None, supporter } => {
                 write!(f, "{supporter} supports a member that this one does not hear")
             }
             Self::OtherList { member } => write!(
                 f,
-                "{member} has another list of members, down_after or name, and may follow a leader that \
-                 this one does not"
+                "{member} has a different member list, down_after or cluster name, and may follow \
+                 another leader"
             ),
         }
     }
@@ -68,7 +77,9 @@ impl UnknownLeader {
         }
         let heard = peers.iter().filter_map(|(id, status)| Some((*id, status.heard.as_ref()?)));
         let unheard = heard.clone().find(|(_, heard)| heard.supports_unheard);
-        let unheard = unheard.map(|(id, _)| Self::Unheard { supporter: id.clone() });
+        let silent = |heard: &Heard| !heard.is_fresh && heard.role == Role::Primary;
+        let primary = heard.clone().find(|(_, heard)| silent(heard)).map(|(id, _)| id.clone());
+        let unheard = unheard.map(|(id, _)| Self::Unheard { primary, supporter: id.clone() });
         let odd = || heard.clone().find(|(_, heard)| heard.is_fresh && heard.differs);
         unheard.or_else(|| odd().map(|(id, _)| Self::OtherList { member: id.clone() }))
     }

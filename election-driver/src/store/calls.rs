@@ -127,10 +127,11 @@ fn without_place(text: &str) -> &str {
 }
 
 /// What to say of tables that lack a column: to whom they belong, only their owner knows.
-pub(super) const STRANGE: &str = "a table of the election's name lacks a column: if it is of an older \
-                                  version, upgrade it with `ensure_schema` or `election schema \
-                                  --apply`; if it is another program's, keep the election's tables \
-                                  in another schema (`--schema`) or database";
+pub(super) const STRANGE: &str = "a table with the election's table name lacks a column: if it is \
+                                  from an older version, upgrade it with `ensure_schema` or \
+                                  `election schema --apply`; if it belongs to another program, \
+                                  keep the election's tables in another schema (`--schema`) or \
+                                  database";
 
 /// An error with the meaning of the database's code for it or, if it has none, of its message;
 /// `otherwise` if neither is known.
@@ -144,9 +145,7 @@ pub(super) fn explained(
             // A server that lets nobody in any more may not have got as far as sending codes.
             meaning(&database.code().unwrap_or_default(), database.message())
         }
-        sqlx::Error::Configuration(_) => {
-            Some((Failure::Fatal, "the connection is configured wrongly"))
-        }
+        sqlx::Error::Configuration(_) => Some((Failure::Fatal, "the connection is misconfigured")),
         sqlx::Error::Tls(error) => Some((Failure::Fatal, unencrypted(&error.to_string()))),
         sqlx::Error::Io(error) => lost(error, otherwise),
         sqlx::Error::Protocol(text) if otherwise == Failure::Transient => Some(if is_end(text) {
@@ -170,8 +169,8 @@ fn is_end(text: &str) -> bool {
     text.contains("SSLRequest: 0x00")
 }
 
-const CLOSED: &str = "the other end closed the connection before it answered: the server is starting, \
-                      or is down behind a proxy";
+const CLOSED: &str = "the connection was closed before an answer: the server is starting, or is \
+                      down behind a proxy";
 
 /// The meaning of an answer that could not be understood while a connection was opened.
 fn strange(text: &str) -> &'static str {
@@ -180,20 +179,21 @@ fn strange(text: &str) -> &'static str {
         "the server asks for an authentication method that this program does not support; give \
          this user a password"
     } else {
-        "the other end is no server of this kind; check the port, and the URL's scheme \
-         (postgres:// or mysql://)"
+        "the other end speaks another protocol: check the port and the URL's scheme (postgres:// \
+         or mysql://)"
     }
 }
 
 fn unencrypted(error: &str) -> &'static str {
     // sqlx has no type for it.
     if error.contains("does not support TLS") {
-        "the server does not offer TLS, or somebody on the way pretends that it does not; enable \
-         TLS on the server, or allow clear text in the URL, in which everybody on the way can read \
-         everything, the password included (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for \
+        "the server does not offer TLS, or somebody on the path hides that it does; enable TLS on \
+         the server, or allow plain text in the URL, which lets everybody on the path read \
+         everything, including the password (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for \
          MySQL)"
     } else {
-        "the encrypted connection failed; check certificates, and that the `tls` feature is on"
+        "the encrypted connection failed; check the certificates, and that the `tls` feature is \
+         enabled"
     }
 }
 
@@ -202,25 +202,27 @@ fn lost(error: &io::Error, otherwise: Failure) -> Option<(Failure, &'static str)
         // A failed handshake arrives like this: nobody vouches for the server's certificate.
         io::ErrorKind::InvalidData => (
             Failure::Fatal,
-            "the encrypted connection failed; check that the server's certificate is signed by an \
-             authority this machine knows (or name it in the URL: sslrootcert, ssl-ca) for this \
-             host name",
+            "the encrypted connection failed; check that the server's certificate is issued for \
+             this host name by an authority that this machine trusts (or name the authority in the \
+             URL: sslrootcert, ssl-ca)",
         ),
-        io::ErrorKind::ConnectionRefused => {
-            (Failure::Transient, "nothing listens there; start the server, or check host and port")
-        }
+        io::ErrorKind::ConnectionRefused => (
+            Failure::Transient,
+            "nothing is listening there; start the server, or check host and port",
+        ),
         io::ErrorKind::NotFound => (
             Failure::Transient,
-            "there is no such socket; start the server, or check where it puts its socket",
+            "no such socket; start the server, or check where it creates its socket",
         ),
         io::ErrorKind::PermissionDenied => {
-            (Failure::Fatal, "this user may not use the server's socket; grant it access")
+            (Failure::Fatal, "this user may not use the server's socket; give it access")
         }
         kind if broke(kind) => (otherwise, "the connection was lost"),
         // There is no type for it.
-        _ if error.to_string().contains("lookup address") => {
-            (Failure::Transient, "the host name cannot be resolved; check it, and the name service")
-        }
+        _ if error.to_string().contains("lookup address") => (
+            Failure::Transient,
+            "the host name cannot be resolved; check the name and the name service",
+        ),
         _ => return None,
     })
 }
@@ -232,9 +234,9 @@ mod tests {
     #[test]
     fn a_socket_that_this_user_may_not_use_has_to_be_granted() {
         for (kind, failure, words) in [
-            (io::ErrorKind::PermissionDenied, Failure::Fatal, "grant it access"),
-            (io::ErrorKind::NotFound, Failure::Transient, "there is no such socket"),
-            (io::ErrorKind::ConnectionRefused, Failure::Transient, "nothing listens there"),
+            (io::ErrorKind::PermissionDenied, Failure::Fatal, "give it access"),
+            (io::ErrorKind::NotFound, Failure::Transient, "no such socket"),
+            (io::ErrorKind::ConnectionRefused, Failure::Transient, "nothing is listening there"),
         ] {
             let error = sqlx::Error::Io(kind.into());
             let told = explained(error, Failure::Transient, |_, _| None);
@@ -250,7 +252,7 @@ mod tests {
         };
         let closed = told("unexpected response from SSLRequest: 0x00 (sqlx::tls:95)");
         assert_eq!(closed.kind, Failure::Transient);
-        assert!(closed.to_string().contains("closed the connection"), "{closed}");
+        assert!(closed.to_string().contains("closed before an answer"), "{closed}");
         let strange = told("unexpected response from SSLRequest: 0x48");
         assert_eq!(strange.kind, Failure::Fatal);
     }

@@ -174,7 +174,7 @@ impl<O> Choice<O> {
             }
         }
         let said = self.are_several() && !why.is_empty();
-        said.then(|| StoreError::new(kind, format!("no host of the list can be used: {why}")))
+        said.then(|| StoreError::new(kind, format!("no listed host can be used: {why}")))
     }
 
     /// Refuses a host of another cluster than the first that has told its own.
@@ -188,12 +188,13 @@ impl<O> Choice<O> {
             (None, None) => return Ok(()),
             (Some((_, one)), Some(other)) if *one == other => return Ok(()),
             (Some((first, one)), Some(other)) => format!(
-                "this host is of another cluster ({other}) than {first} ({one}), and two clusters \
-                 would elect two leaders; list hosts of one cluster only, and restart this process"
+                "this host belongs to a different cluster ({other}) from {first} ({one}), and two \
+                 clusters would elect two leaders; list hosts of one cluster only, and restart \
+                 this process"
             ),
             (Some((first, one)), None) => format!(
-                "this host does not tell its cluster, and {first} is of cluster {one}; list hosts \
-                 of one cluster only, let this user read the cluster's name on each of them \
+                "this host does not reveal its cluster, but {first} belongs to cluster {one}; list \
+                 hosts of one cluster only, let this user read the cluster's name on each of them \
                  (pg_control_system() on PostgreSQL, wsrep_cluster_state_uuid on Galera), and \
                  restart this process"
             ),
@@ -270,8 +271,8 @@ impl<O> Round<'_, O> {
     }
 }
 
-const SILENT: &str = "it has not answered in time; check host, port and firewall, and that the server \
-                      is neither stopped nor overloaded";
+const SILENT: &str = "it did not answer in time; check host, port and firewall, and that the \
+                      server is neither stopped nor overloaded";
 
 #[cfg(test)]
 mod tests;

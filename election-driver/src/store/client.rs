@@ -13,14 +13,14 @@ pub(super) type Companions = [Option<(u64, u64)>; 2];
 
 /// Why nothing is done in a transaction that the database has ended without being asked to.
 #[cfg(any(feature = "sqlite", feature = "mysql"))]
-pub(super) const OVER: &str = "the transaction is over, although nobody has committed it or rolled it \
-                               back here: an error has ended it, or a statement that commits by \
-                               itself (COMMIT, on MySQL also CREATE TABLE and the like); what comes \
-                               next would be committed at once; roll back, and begin another";
+pub(super) const OVER: &str = "the transaction was ended by the server: an error ended it, or a \
+                               statement that commits implicitly (COMMIT, on MySQL also CREATE \
+                               TABLE and the like); further statements would be committed one by \
+                               one; roll back, and begin another";
 
 /// Why a server may say nothing.
-pub(super) const SILENT: &str = "the server has not answered in time; check the network, and that the server \
-                                 is neither stopped nor overloaded";
+pub(super) const SILENT: &str = "the server did not answer in time; check the network, and that \
+                                 the server is neither stopped nor overloaded";
 
 /// Whom the locks of a session hold up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -67,8 +67,8 @@ pub(crate) async fn fence<T: Fenced>(
             return error;
         }
         // To create the tables here would be the wrong remedy.
-        let context = "there are no tables of elections where this transaction is open, so it cannot \
-                       be fenced; open it on the database that holds the lease";
+        let context = "the transaction's database has no election tables, so the transaction \
+                       cannot be fenced; open it on the lease's database";
         StoreError { kind: Failure::Fatal, context: context.into(), ..error }
     })
 }

@@ -47,13 +47,13 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     if text.contains(":memory:") || text.contains("mode=memory") {
         return Err(in_memory());
     }
-    let unreadable = "the path is not UTF-8, which SQLite requires; choose another name";
+    let unreadable = "the path is not UTF-8, as SQLite requires; choose another name";
     match path.to_str() {
         None => return refused(unreadable),
-        Some(text) if text.contains('\0') => return refused("the path holds a NUL character"),
+        Some(text) if text.contains('\0') => return refused("the path contains a NUL character"),
         // Relative to some directory this would name a file, but a URI is meant.
         Some(text) if text.starts_with("file:") => {
-            return refused("a URI names the database; use the plain path of the file");
+            return refused("the database is named by a URI; use the plain path of the file");
         }
         Some(_) => {}
     }
@@ -62,7 +62,7 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
         return refused(&format!("{shown} is a directory; name a file in it"));
     }
     if text.ends_with('/') {
-        let why = "ends with a slash, as a directory does, and there is none; name a file";
+        let why = "ends with a slash, like a directory, but does not exist; name a file";
         return refused(&format!("{shown} {why}"));
     }
     if path.file_name().is_none() {
@@ -77,8 +77,7 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
 pub(super) fn in_memory() -> StoreError {
     StoreError::new(
         Failure::Fatal,
-        "every connection has an in-memory database of its own, so every process would lead; use a \
-         file",
+        "an in-memory database belongs to one connection, so every process would lead; use a file",
     )
 }
 
@@ -124,16 +123,16 @@ fn refuse_unknown_filesystem(path: &Path) -> Result<(), StoreError> {
     if matches!(&*name, "proc" | "sysfs" | "cgroup" | "cgroup2") {
         return Err(unfit(
             path,
-            "is on a file system that the kernel makes up, and that holds no databases; name a \
-             file in another directory, one that is writable",
+            "is on a virtual file system, which cannot hold a database; name a file in another, \
+             writable directory",
         ));
     }
     let why = format!(
-        "is on {name}, which is not a known local file system: through a second mount, or from \
-         another machine, SQLite's locks may not hold there, so two processes could lead and the \
-         database could be damaged; use a file on a local disk, or PostgreSQL or MariaDB for \
-         processes on several machines. If every process reaches the file through this one mount, \
-         write sqlite:PATH?filesystem=trusted (`SqliteStore::open_trusted`)"
+        "is on {name}, which is not a known local file system: SQLite's locks may not hold across \
+         mounts or machines, so two processes could lead and the database could be damaged; use a \
+         file on a local disk, or PostgreSQL or MariaDB for processes on several machines. If \
+         every process reaches the file through this one mount, write \
+         sqlite:PATH?filesystem=trusted (`SqliteStore::open_trusted`)"
     );
     Err(unfit(path, &why))
 }
@@ -146,9 +145,10 @@ fn unfit(path: &Path, why: &str) -> StoreError {
 fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Err(unfit(path, "is a directory; name a file in it")),
-        Ok(meta) if !meta.is_file() => {
-            Err(unfit(path, "is no regular file; name one, or one that is still to be made"))
-        }
+        Ok(meta) if !meta.is_file() => Err(unfit(
+            path,
+            "is not a regular file; name one, or a path where a new one can be created",
+        )),
         _ => Ok(()),
     }
 }
@@ -158,9 +158,9 @@ pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(path).map(|meta| meta.nlink()) {
         Ok(names) if names > 1 => {
             let why = format!(
-                "is one of {names} names (hard links) of its file: SQLite keeps a write-ahead log \
-                 beside each, so two would lead and the database would be damaged; remove the \
-                 others (use `VACUUM INTO` to make a copy)"
+                "is one of {names} hard links to its file: SQLite keeps a separate write-ahead log \
+                 beside each, so two processes would lead and the database would be damaged; \
+                 remove the other links (use `VACUUM INTO` to make a copy)"
             );
             Err(unfit(path, &why))
         }
@@ -175,9 +175,9 @@ fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
     match (filesystem::mount_of(path), filesystem::mount_of(directory)) {
         (Some(file), Some(directory)) if file != directory => Err(unfit(
             path,
-            "is mounted by itself: SQLite keeps its write-ahead log in the directory, which others \
-             do not share, so two would lead and the database would be damaged; mount the \
-             directory, not the file",
+            "is itself a mount point: SQLite keeps its write-ahead log in the directory, which is \
+             then not shared, so two processes would lead and the database would be damaged; mount \
+             the directory, not the file",
         )),
         _ => Ok(()),
     }
@@ -241,7 +241,7 @@ pub(super) fn touch(path: &Path) {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     if let Err(error) = utimensat(CWD, path, &times, AtFlags::empty()) {
-        tracing::debug!(%error, "others will find out by polling");
+        tracing::debug!(%error, "other processes will find out by polling");
     }
 }
 
@@ -308,7 +308,7 @@ mod tests {
         let judge = || refuse_unknown_filesystem(&resolved(&link));
         symlink("/proc/self/comm", &link).unwrap();
         let why = judge().unwrap_err().to_string();
-        assert!(why.contains("comm is on a file system that the kernel makes up"), "{why}");
+        assert!(why.contains("comm is on a virtual file system"), "{why}");
         // The same for a file that does not exist yet.
         std::fs::remove_file(&link).unwrap();
         symlink("/proc/no such file", &link).unwrap();

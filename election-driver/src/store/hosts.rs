@@ -46,13 +46,14 @@ impl Target {
             "read-write" => return Ok(Self::ReadWrite),
             "primary" => return Ok(Self::Primary),
             "read-only" | "standby" | "prefer-standby" => format!(
-                "there is no election on a host that is asked for with {key}={value}, since nobody can \
-                 lead where nobody can write"
+                "{key}={value} selects a host without elections, since nobody can lead where \
+                 nobody can write"
             ),
-            _ => format!("{key} has a value that there is not"),
+            _ => format!("{key} has an unknown value"),
         };
         Err(wrong(&format!(
-            "{why}; write read-write (the default with several hosts), primary, or any to only look on"
+            "{why}; write read-write (the default with several hosts), primary, or any to inspect \
+             only"
         )))
     }
 }
@@ -63,20 +64,20 @@ fn wrong(why: &str) -> StoreError {
 
 /// There is always one.
 pub(super) fn none() -> StoreError {
-    StoreError::new(Failure::Transient, "the URL names no host that may be tried now")
+    StoreError::new(Failure::Transient, "the URL names no host that can be tried now")
 }
 
 /// The primary has become a replica. The statement was refused, so it was not executed.
 pub(super) fn reads_now(error: StoreError) -> StoreError {
-    let context = "this host takes no writes any more (a replica now?); the next call looks for one \
-                   that does among the hosts of the URL";
+    let context = "this host no longer accepts writes (a replica now?); the next call looks for \
+                   one that does among the URL's hosts";
     StoreError { kind: Failure::Transient, context: context.to_owned(), ..error }
 }
 
 /// Special characters, as they may have come from a password.
-const SPECIAL: &str = "with several hosts, user and password stand once, before the first host, and \
-                       special characters are percent-encoded: a comma as %2C, @ as %40, : as %3A, \
-                       / as %2F, ? as %3F, # as %23";
+const SPECIAL: &str = "with several hosts, user and password are given once, before the first \
+                       host, and special characters are percent-encoded: a comma as %2C, @ as %40, \
+                       : as %3A, / as %2F, ? as %3F, # as %23";
 
 /// A URL in its parts.
 struct Parts<'a> {
@@ -165,7 +166,7 @@ fn is_host(host: &str, number: usize) -> Result<(), StoreError> {
         None => match host.split_once(':') {
             Some((_, port)) if port.contains(':') => {
                 return Err(wrong(&format!(
-                    "host {number} has more than one colon; an IPv6 address stands in brackets \
+                    "host {number} has more than one colon; an IPv6 address needs brackets \
                      ([ADDRESS]:PORT), and {SPECIAL}"
                 )));
             }
@@ -188,7 +189,7 @@ fn is_port(port: &str, number: usize) -> Result<(), StoreError> {
     match port.parse::<u16>() {
         Ok(1..) if digits => Ok(()),
         _ => Err(wrong(&format!(
-            "the port of host {number} is not a number from 1 to 65535; correct it, or leave it out \
+            "the port of host {number} is not a number from 1 to 65535; correct it, or remove it \
              with its colon for the default; {SPECIAL}"
         ))),
     }
@@ -212,9 +213,7 @@ pub(super) fn of_postgres(url: &str) -> Result<Hosts, StoreError> {
     let listed = last("host").filter(|host| host.contains(','));
     let several = listed.is_some() || parts.are_several();
     if several && last("hostaddr").is_some() {
-        return Err(wrong(
-            "hostaddr goes with one host; write the addresses in place of the names",
-        ));
+        return Err(wrong("hostaddr takes one host; write the addresses in place of the names"));
     }
     let ports = last("port").unwrap_or_default();
     let in_query = match listed {
@@ -224,7 +223,8 @@ pub(super) fn of_postgres(url: &str) -> Result<Hosts, StoreError> {
         Some(listed) => Some(pair_up(listed, ports)?),
         None if ports.contains(',') => {
             return Err(wrong(
-                "it lists ports apart from their hosts; write each after its host (a:5432,b:5433)",
+                "it lists ports separately from their hosts; write each after its host \
+                 (a:5432,b:5433)",
             ));
         }
         None => None,
@@ -309,7 +309,7 @@ pub(super) fn of_mysql(url: &str) -> Result<Hosts, StoreError> {
     let Some(parts) = parts else { return Ok(of(vec![url.to_owned()])) };
     let hosts = parts.list()?;
     if parse(parts.query.unwrap_or_default().as_bytes()).any(|(key, _)| key == "socket") {
-        return Err(wrong("a socket leads to one server; leave it out, or the list of hosts"));
+        return Err(wrong("a socket leads to one server; remove it, or the list of hosts"));
     }
     Ok(of(hosts.iter().map(|host| parts.with(host, parts.query)).collect()))
 }

@@ -171,11 +171,11 @@ impl<C: Client> Link<C> {
         }
         tracing::warn!(
             place = %client.place(),
-            "the database, or a file beside it, was removed or exchanged while it was in use: \
-             writes may be lost, and two may have led; opening it anew"
+            "the database, or a file beside it, was removed or replaced while in use: writes may \
+             be lost, and two processes may have led; reopening it"
         );
         if let Err(error) = sqlx::Connection::close(kept.connection).await {
-            tracing::debug!(%error, "the connection to what was there cannot be closed");
+            tracing::debug!(%error, "the connection to the old file cannot be closed");
         }
         Ok(())
     }
@@ -235,8 +235,7 @@ impl<C: Client> Link<C> {
         // Creating the tables has the time of several calls.
         if what == Use::Call && timeouts.is_too_late(now().since(called), took) {
             let context = format!(
-                "connecting took {} ms, so no connection could be opened in time for this call; the \
-                 next call uses it",
+                "connecting took {} ms, too long for this call; the next call uses the connection",
                 took.as_millis()
             );
             return Err(StoreError::new(Failure::Transient, context).with_source(Connecting));
@@ -267,7 +266,7 @@ impl<C: Client> Attempt<C> {
             }
             for call in again.iter().flat_map(|statements| statements.recurring()) {
                 if let Err(error) = client.prepare(&mut kept.connection, &call).await {
-                    tracing::debug!(%error, "a statement cannot be prepared ahead");
+                    tracing::debug!(%error, "a statement cannot be prepared in advance");
                     break; // if that is more than a lock, the call will say so
                 }
                 told.heard();
@@ -321,8 +320,8 @@ impl Broken {
     fn again(&self, now: Timestamp) -> StoreError {
         let rest = self.ended.since(now).as_millis();
         let context = format!(
-            "{}; connections fail as soon as they are opened, so the next waits {rest} ms until the \
-             server has ended what they left behind",
+            "{}; connections fail as soon as they are opened, so the next one waits {rest} ms for \
+             the server to end the old ones",
             self.why
         );
         StoreError::new(self.kind, context)
@@ -355,7 +354,7 @@ async fn connect<C: Client>(
 }
 
 fn exchanged() -> StoreError {
-    let context = "the database was exchanged as it was opened; trying again";
+    let context = "the database was replaced while it was being opened; trying again";
     StoreError::new(Failure::Transient, context)
 }
 

@@ -237,8 +237,8 @@ impl Client for MySqlServer {
 
     fn may_not_make(&self, error: StoreError) -> StoreError {
         let context = "this database user may not create the tables; grant it CREATE, SELECT and \
-                       INSERT on the database (on MySQL REFERENCES too), or have another make \
-                       them (`election schema` prints them)";
+                       INSERT on the database (on MySQL REFERENCES too), or have another user \
+                       create them (`election schema` prints them)";
         StoreError { context: context.to_owned(), ..error }
     }
 
@@ -365,7 +365,7 @@ impl MySqlServer {
             Ok(setting) => tracing::warn!(
                 server = %self.place(),
                 "innodb_flush_log_at_trx_commit is {setting}: a crash can lose an acknowledged \
-                 renewal or win, and then there may be two leaders; set it to 1"
+                 renewal or win, and then two processes may lead; set it to 1"
             ),
             Err(error) => tracing::debug!(%error, "cannot tell whether commits are durable"),
         }

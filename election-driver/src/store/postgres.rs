@@ -195,9 +195,9 @@ impl Client for PgServer {
         plain::<Self>(connection, "ROLLBACK").await?;
         self.pin(connection).await?;
         let who = session::maker::<Self>(connection).await;
-        let who = who.unwrap_or_else(|| "the server does not say who".to_owned());
+        let who = who.unwrap_or_else(|| "the server does not say which process".to_owned());
         let context =
-            format!("somebody else is creating tables here, or holds the advisory lock: {who}");
+            format!("another session is creating tables, or holds the advisory lock: {who}");
         Err(StoreError { context, ..error })
     }
 
@@ -366,9 +366,10 @@ impl Client for PgServer {
             Some(other) if !there.iter().any(|name| name == self.schema_name()) => {
                 let (all, schema) = (there.join("\", \""), self.schema_name());
                 let context = format!(
-                    "the tables exist already, in schema \"{all}\", and others in \"{schema}\" \
-                     would be another election; name the intended schema: {other} (`--schema \
-                     {other}`, ELECTION_SCHEMA, `Tables::new`), or {schema} to create a second set"
+                    "the tables already exist in schema \"{all}\", and a second set in \
+                     \"{schema}\" would be a separate election; name the intended schema: {other} \
+                     (`--schema {other}`, ELECTION_SCHEMA, `Tables::new`), or {schema} to create a \
+                     second set"
                 );
                 Err(StoreError::new(Failure::Fatal, context))
             }

@@ -76,8 +76,8 @@ impl<C: Client> Session<'_, C> {
                     format!("nobody can be elected yet: {}; try again then", promoted(proof_in));
                 return Err(StoreError::new(Failure::Conflict, context));
             }
-            let context = "the leader changes too fast to be determined, or the transaction sees \
-                           an old snapshot; try again, in a new transaction";
+            let context = "the leader is changing too fast to be determined, or the transaction \
+                           sees an old snapshot; try again in a new transaction";
             return Err(StoreError::new(Failure::Conflict, context));
         }
         Ok(row)
@@ -142,8 +142,8 @@ impl<C: Client> Session<'_, C> {
         if row.resign_requested {
             return Ok(Some(row.epoch));
         }
-        let context = "the leader was asked to resign, and another leads already; ask again if that \
-                       one is meant, too";
+        let context = "the leader was asked to resign, but another already leads; ask again if \
+                       that one should resign too";
         Err(StoreError::new(Failure::Conflict, context))
     }
 
@@ -215,7 +215,7 @@ async fn make<C: Client>(
     if version > Schema::NEWEST_USABLE {
         let usable = Schema::NEWEST_USABLE;
         let context = format!(
-            "the tables are at version {version}, and this program works with {usable} at most: \
+            "the tables are at version {version}, but this program supports at most {usable}: \
              update the program"
         );
         return Err(StoreError::new(Failure::Fatal, context));

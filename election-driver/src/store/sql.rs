@@ -152,16 +152,15 @@ impl<C: Client> SqlStore<C> {
         };
         let Err(error) = read.await else { return Ok(()) };
         let context = if C::misses_table(&error) {
-            "a table is missing, although the table of versions \
-             (`election_schema` by default) says that all exist; make the one that \
-             the server names with its statement (`election schema` prints it), or \
-             drop all, the table of versions too, and create them anew"
+            "a table is missing, although the version table (`election_schema` by default) says \
+             that all exist; create the one that the server names with its statement (`election \
+             schema` prints it), or drop all of them, including the version table, and create them \
+             again"
         } else if C::misses_column(&error) {
-            "a column is missing, although the table of versions says that all \
-             exist: the tables are of a program from before the first release, \
-             or somebody has changed them; stop all processes that use them, \
-             drop all of them (the table of versions, `election_schema` by \
-             default, too), and create them anew"
+            "a column is missing, although the version table says that all exist: the tables are \
+             from before the first release, or somebody has changed them; stop all processes that \
+             use them, drop all of them, including the version table (`election_schema` by \
+             default), and create them again"
         } else {
             return Ok(());
         };
@@ -343,7 +342,7 @@ impl<C: Client> SqlStore<C> {
             tracing::warn!(
                 namespace = namespace.as_str(),
                 error = error.told(),
-                "the others could not be notified: they find out when they next look, and a \
+                "the other processes could not be notified: they find out at their next poll, so a \
                  handover takes that much longer"
             );
         }

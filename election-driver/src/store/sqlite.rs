@@ -217,9 +217,9 @@ impl Client for SqliteFile {
             Some(schema) => Err(StoreError::new(
                 Failure::Fatal,
                 format!(
-                    "there is no schema {schema:?} in a SQLite file: no other connection sees a \
-                     database that is attached to one; name the file that holds the tables, and no \
-                     schema"
+                    "a SQLite file has no schema {schema:?}, since a database that is attached to \
+                     one connection is invisible to others; name the file that holds the tables, \
+                     without a schema"
                 ),
             )),
         }
@@ -268,8 +268,8 @@ impl SqliteFile {
         let path = files::resolved(&self.path);
         if let Some(mode) = files::exposed(&path) {
             tracing::warn!(
-                "everybody on this machine can open {} (mode {mode:o}), and so hold a lock that \
-                 costs the lease; remove that right (chmod o-rwx, its -wal and -shm too)",
+                "everybody on this machine can open {} (mode {mode:o}) and hold a lock that costs \
+                 the lease; remove that right (chmod o-rwx, also on its -wal and -shm)",
                 path.display()
             );
         }
@@ -342,9 +342,9 @@ mod tests {
         assert_eq!(opened(&store), Ok(()));
         let away = room.path().join("away");
         std::fs::rename(&place, &away).unwrap();
-        told(&store, "its directory was moved or removed while it was in use; put that back");
+        told(&store, "its directory was moved or removed while in use; put it back");
         std::fs::create_dir(&place).unwrap();
-        told(&store, "the file was moved or removed while it was in use; put it back");
+        told(&store, "the file was moved or removed while in use; put it back");
         let other = SqliteStore::open(place.join("e.db")).unwrap();
         told(&other, "the file does not exist; create it");
     }

@@ -75,8 +75,8 @@ impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let protection = match self.protection {
             _ if self.route == Route::Socket => "unix socket",
-            Protection::ClearText => "in clear text",
-            Protection::IfOffered => "TLS if the server offers it, otherwise in clear text",
+            Protection::ClearText => "in plain text",
+            Protection::IfOffered => "TLS if the server offers it, otherwise in plain text",
             Protection::Unverified => "TLS, the server not verified",
             Protection::Authority => "TLS verified but for the host name",
             Protection::Verified => "TLS verified",
@@ -148,9 +148,9 @@ impl Said {
 
 fn cannot_encrypt(off: &str) -> StoreError {
     let context = format!(
-        "the server is reached over a network, and this program was built without encryption; \
-         build it with the feature `tls`, or add `{off}` to the URL to send everything, the \
-         password included, in clear text"
+        "the server is reached over a network, but this program was built without encryption; \
+         build it with the feature `tls`, or add `{off}` to the URL to send everything, including \
+         the password, in plain text"
     );
     StoreError::new(Failure::Fatal, context)
 }
@@ -194,7 +194,7 @@ fn checked(url: &str, names: &[&str]) -> Result<Url, StoreError> {
     if let Some((key, _)) = parameters.iter().find(|(key, _)| mistyped(key)) {
         let of_tls: Vec<_> = names.iter().filter(|name| name.starts_with("ssl")).copied().collect();
         let context = format!(
-            "the URL has an unknown parameter {key:?}; correct it: those for TLS are {}",
+            "the URL has an unknown parameter {key:?}; correct it: the TLS parameters are {}",
             of_tls.join(", ")
         );
         return Err(StoreError::new(Failure::Fatal, context));
@@ -207,9 +207,8 @@ fn checked(url: &str, names: &[&str]) -> Result<Url, StoreError> {
     Ok(url)
 }
 
-const UNENCODED: &str = "the URL is not valid; write special characters in user, password and \
-                         database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as \
-                         %3F)";
+const UNENCODED: &str = "the URL is not valid; percent-encode special characters in user, password \
+                         and database (@ as %40, # as %23, / as %2F, ? as %3F)";
 
 /// What to write, in words for those who do not know the parser.
 fn not_a_url(error: ParseError) -> String {
@@ -219,13 +218,13 @@ fn not_a_url(error: ParseError) -> String {
              machine (for a socket of PostgreSQL, SCHEME://USER@localhost/DATABASE?host=DIRECTORY)"
         }
         ParseError::InvalidPort => {
-            "its port, behind the host and a colon, is no number from 0 to 65535"
+            "its port, after the host and a colon, is not a number from 0 to 65535"
         }
         ParseError::IdnaError
         | ParseError::InvalidIpv4Address
         | ParseError::InvalidIpv6Address
         | ParseError::InvalidDomainCharacter => {
-            "the host is neither a name nor an address; an IPv6 address stands in brackets, like \
+            "the host is neither a name nor an address; an IPv6 address needs brackets, like \
              [2001:db8::1]"
         }
         _ => "it is not of the form SCHEME://USER:PASSWORD@HOST:PORT/DATABASE",
@@ -235,7 +234,7 @@ fn not_a_url(error: ParseError) -> String {
 
 /// sqlx wraps its own error in another of the same kind.
 fn not_understood(error: sqlx::Error) -> StoreError {
-    let context = "the URL has a parameter that is not valid";
+    let context = "the URL has an invalid parameter";
     let mut cause: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
     loop {
         cause = match cause.downcast::<sqlx::Error>() {
@@ -344,7 +343,7 @@ fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
     }
     // Not in the URL, whose lists have been taken apart.
     if options.get_socket().is_none() && options.get_host().contains(',') {
-        let context = "several hosts in PGHOST are not understood; list them in the URL";
+        let context = "several hosts in PGHOST are not supported; list them in the URL";
         return Err(StoreError::new(Failure::Fatal, context));
     }
     let told = of_postgres(&options);
@@ -361,7 +360,7 @@ fn mode_in_environment() -> Result<bool, StoreError> {
     match std::env::var("PGSSLMODE") {
         Ok(mode) if mode.is_empty() => Ok(false),
         Ok(mode) => PgSslMode::from_str(&mode).map(|_| true).map_err(|error| {
-            StoreError::new(Failure::Fatal, "PGSSLMODE is not valid").with_source(error)
+            StoreError::new(Failure::Fatal, "PGSSLMODE is invalid").with_source(error)
         }),
         Err(_) => Ok(false),
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 ///
 /// It also counts the time until it is asked. A lease begins with the call, not with the commit, so
 /// by a late commit it may be over, and somebody else may lead.
-#[must_use = "it is not true before the commit"]
+#[must_use = "it only becomes true when the transaction commits"]
 #[derive(Clone, Debug)]
 pub struct Uncommitted<T> {
     outcome: T,

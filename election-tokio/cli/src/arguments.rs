@@ -47,20 +47,21 @@ pub(crate) enum Command {
         "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HOOKS}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}\n\n{RUN_EXAMPLES}"
     ))]
     Run(Run),
-    /// Take leadership, or wait for it, and keep it until a signal or the end of standard input
+    /// Acquire leadership, waiting if needed, and hold it until a signal or the end of standard
+    /// input
     #[command(after_help = format!(
         "{EXIT_CODES}\n\n{HOLD}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}\n\n{HOLD_EXAMPLES}"
     ))]
     Hold(Hold),
-    /// Stand for election without a job, and answer over HTTP who leads
+    /// Stand for election without a job, and tell over HTTP who leads
     #[command(after_help = format!(
         "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}\n\n{SERVE_EXAMPLES}"
     ))]
     Serve(Serve),
-    /// Show who leads; of a member of a cluster, also what keeps it from leading
+    /// Show who leads; for a member of a cluster, also why it does not lead
     #[command(after_help = format!("{STATUS}\n\n{STATUS_EXAMPLES}"))]
     Status(Status),
-    /// Tell scripts by the exit code whether anybody leads, or this node does
+    /// Tell scripts by the exit code whether this node leads, or whether anybody does
     #[command(after_help = format!("{CHECK}\n\n{CHECK_EXAMPLES}"))]
     Check(Check),
     /// List the candidates, or the members of a cluster, or all elections in a database (--elections)
@@ -68,8 +69,8 @@ pub(crate) enum Command {
     List(List),
     /// Print each change of leadership as it is seen, with the time by this machine's clock
     ///
-    /// Each line tells who leads now. In a database it looks every few seconds, and at once where the
-    /// database tells of a change; a leadership that was over before the next look is not printed.
+    /// Each line says who leads now. A database is polled every few seconds, and immediately when
+    /// it notifies of a change; a leadership that ends before the next poll is not printed.
     #[command(after_help = format!("{OBSERVE}\n\n{OBSERVE_EXAMPLES}"))]
     Observe(Observe),
     /// Ask the current leader to resign
@@ -81,13 +82,13 @@ pub(crate) enum Command {
     /// Resume automatic failover in a whole cluster (--cluster)
     #[command(after_help = format!("{MAINTENANCE}\n\n{RESUME_EXAMPLES}"))]
     Resume(Order),
-    /// Write and check the files of a cluster, and its certificates
+    /// Write and check the files and certificates of a cluster
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Print the definition of the tables for a database (--store), or apply it
     #[command(after_help = format!("{SCHEMA}\n\n{SCHEMA_EXAMPLES}"))]
     Schema(Schema),
-    /// Print a script that makes a shell complete this command's words
+    /// Print a completion script for a shell
     #[command(after_help = format!("{COMPLETIONS}\n\n{COMPLETIONS_EXAMPLES}"))]
     Completions(Completions),
     /// Write the manual pages of this command and its subcommands

@@ -110,12 +110,12 @@ impl Document {
         let is_bare = word.starts_with(|c: char| c.is_ascii_alphabetic());
         match word {
             _ if column <= key.chars().count() => None,
-            "" => Some("the value is missing; write one behind the ="),
+            "" => Some("the value is missing; write one after the ="),
             "true" | "false" | "nan" | "inf" => None,
             "yes" | "no" | "on" | "off" | "True" | "False" | "TRUE" | "FALSE" => {
-                Some("write true or false, or a text in double quotes")
+                Some("write true or false, or a string in double quotes")
             }
-            _ => is_bare.then_some("text stands in double quotes; add them"),
+            _ => is_bare.then_some("a string needs double quotes; add them"),
         }
     }
 }
@@ -130,14 +130,14 @@ fn plain(message: &str, is_value: bool) -> String {
         return rest.split_once('`').map_or_else(|| message.to_owned(), listed);
     }
     if message.starts_with("invalid key-value pair") {
-        return "this is not TOML; write KEY = VALUE, and texts in double quotes".to_owned();
+        return "this is not TOML; write KEY = VALUE, with strings in double quotes".to_owned();
     }
     if let Some(key) = message.strip_prefix("duplicate field ") {
-        return format!("{key} is here twice, perhaps in two spellings; leave one out");
+        return format!("{key} is set twice, perhaps in two spellings; remove one");
     }
     if message.starts_with("duplicate key") {
-        return "this is here twice; leave one out, or, if there may be several, write its \
-                name in two pairs of brackets, as in [[member]]"
+        return "this appears twice; remove one or, if several are allowed, write its name in \
+                double brackets, as in [[member]]"
             .to_owned();
     }
     let found =
@@ -149,7 +149,7 @@ fn plain(message: &str, is_value: bool) -> String {
         "a string" => "a string in double quotes",
         "a boolean" => "true or false",
         "a sequence" if is_value => "a list in square brackets, like [\"…\", \"…\"]",
-        "a sequence" => "a list, whose entries begin with a line like [[member]]",
+        "a sequence" => "a list, whose entries start with a line like [[member]]",
         "u16" => "a whole number from 0 to 65535",
         "u64" => "a whole number from 0 to 9223372036854775807",
         other => other,
@@ -169,7 +169,7 @@ pub(crate) fn unknown(key: &str, listed: &[&str]) -> String {
     let known: Vec<_> = listed.iter().copied().filter(|known| !is_old(known)).collect();
     let near = near(key, &known).map(|near| format!(" (did you mean `{near}`?)"));
     let near = near.unwrap_or_default();
-    format!("unknown key `{key}`{near}; known are {}", known.join(", "))
+    format!("unknown key `{key}`{near}; the known keys are {}", known.join(", "))
 }
 
 /// What to say of a choice that there is not.
@@ -177,7 +177,7 @@ pub(crate) fn no_choice(word: &str, known: &[&str]) -> String {
     let near = near(word, known).map(|near| format!(" (did you mean \"{near}\"?)"));
     let choices: Vec<_> = known.iter().map(|choice| format!("\"{choice}\"")).collect();
     let near = near.unwrap_or_default();
-    format!("there is no choice {word:?} here{near}; write {}", choices.join(" or "))
+    format!("unknown choice {word:?}{near}; use {}", choices.join(" or "))
 }
 
 /// The known word that this one may be a misspelling of.
@@ -200,7 +200,7 @@ mod tests {
         let said = failed.map(drop).expect_err("an error").to_string();
         assert_eq!(
             said,
-            "--cluster /dev/zero: it has more than a mebibyte; name the file with the settings"
+            "--cluster /dev/zero: it is larger than 1 MiB; name the file with the settings"
         );
     }
 
@@ -245,14 +245,15 @@ mod tests {
             ("shrads", "shards"),
         ] {
             let said = refused(&format!("\n{key} = 1\n"));
-            let words =
-                format!("unknown key `{key}` (did you mean `{near}`?); known are down_after");
+            let words = format!(
+                "unknown key `{key}` (did you mean `{near}`?); the known keys are down_after"
+            );
             assert!(said.contains(&words), "{said}");
         }
         // What is far away is no help.
         for key in ["zebra", "config", "conduct", "show"] {
             let said = refused(&format!("{key} = 1\n"));
-            let words = format!("unknown key `{key}`; known are down_after, ");
+            let words = format!("unknown key `{key}`; the known keys are down_after, ");
             assert!(said.contains(&words), "{said}");
         }
     }
@@ -278,16 +279,16 @@ mod tests {
             ("insecure = \"yes\"", "write true or false"),
             ("members = 1", "this is integer `1`; write a list in square brackets, like [\"…\""),
             ("members = [[1]]", "this is a list; write a string in double quotes"),
-            ("[members]\nx = 1", "write a list, whose entries begin with a line like [[member]]"),
+            ("[members]\nx = 1", "write a list, whose entries start with a line like [[member]]"),
             ("down_after = 5s", "line 1 (`down_after`), column "),
-            ("down_after = soon", "column 14: text stands in double quotes; add them"),
+            ("down_after = soon", "column 14: a string needs double quotes; add them"),
             (
                 "# ä\ndown_after = ab",
-                "line 2 (`down_after`), column 14: text stands in double quotes",
+                "line 2 (`down_after`), column 14: a string needs double quotes",
             ),
             ("insecure = yes", "line 1 (`insecure`), column 12: write true or false"),
             ("insecure = True # ?", "write true or false"),
-            ("[members]\n[members]", "line 2, column 2: this is here twice"),
+            ("[members]\n[members]", "line 2, column 2: this appears twice"),
             ("down_after =", "line 1 (`down_after`), column 13: the value is missing; write one"),
             ("down_after = \nshards = 2", "line 1 (`down_after`), column 14: the value is missing"),
             ("down_after = # soon", "the value is missing"),

@@ -114,8 +114,8 @@ impl Glance {
             let timeout = humantime::format_duration(timeout);
             Failed::new(format!(
                 "the database does not answer: {place}: no answer within {timeout} while {doing}; \
-                 check that it runs, that nothing on the way drops its packets, and that nobody \
-                 locks its tables, or give it more time (--timeout)"
+                 check that it is running, that nothing on the path drops packets, and that nobody \
+                 locks its tables, or allow more time (--timeout)"
             ))
         };
         done.map_err(late)?.map_err(|error| unusable(&error))
@@ -169,21 +169,21 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
 
 /// What to think of the answers of a replica.
 const OLD: &str =
-    "this server is a replica, or only reads, so that its answer can be old: ask the primary";
+    "this server is a replica or read-only, so its answer may be out of date: ask the primary";
 
 /// What a leader is that no longer stands for election.
-const UNLISTED: &str = ", but is not on the list of candidates: its process may have ended, and the lease \
-                        is kept until then all the same (as with --at-least-for)";
+const UNLISTED: &str = ", but is not listed as a candidate: its process may have exited, and its \
+                        lease is kept until then (as with --at-least-for)";
 
 /// How long somebody leads without another renewal. If the lease allows for steps of the database's
 /// clock, only who watches knows.
 fn left(row: &Row) -> String {
     let kept = rounded(row.remaining);
     if row.remaining <= row.ttl {
-        return format!("for {kept} more unless renewed");
+        return format!("for another {kept} unless renewed");
     }
     let ttl = rounded(row.ttl);
-    format!("until others have seen it silent for {ttl}; the row itself is kept for {kept} more")
+    format!("until others have seen it silent for {ttl}; the row itself is kept for another {kept}")
 }
 
 /// Since when somebody leads, by the database's clock; `None` if that is no time.
@@ -325,8 +325,8 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
             let time = humantime::format_duration(*time);
             Failed::new(format!(
                 "the database does not answer: {place}: the tables could not be created within \
-                 {time}; check that it runs, that nothing on the way drops its packets, and that \
-                 nobody locks its tables, or give it more time (--timeout)"
+                 {time}; check that it is running, that nothing on the path drops packets, and \
+                 that nobody locks its tables, or allow more time (--timeout)"
             ))
         })?,
         None => store.ensure_schema().await,

@@ -70,7 +70,7 @@ impl Log {
         // A subscriber that is set already (there never is one) would serve as well.
         let _ = tracing::subscriber::set_global_default(subscriber);
         if let Some(error) = wrong {
-            warn!(event = "warning", "RUST_LOG is not valid and is ignored: {error}");
+            warn!(event = "warning", "RUST_LOG is invalid and ignored: {error}");
         }
         Self { writer, style, _worker: worker }
     }

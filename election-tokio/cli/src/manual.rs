@@ -20,19 +20,19 @@ pub(crate) fn man(man: &Man) -> Result<Exit, Failed> {
     let directory = &man.directory;
     let shown_as = directory.display();
     let failed = |error| {
-        let why = "the pages cannot be written there; name a folder that you may write to";
+        let why = "the pages cannot be written there; name a writable directory";
         Failed::of(&format!("{shown_as}: {why}"), &error)
     };
     if directory.exists() && !directory.is_dir() {
         return Err(Failed::new(format!(
-            "{shown_as} is a file, and there are many pages: name a folder"
+            "{shown_as} is a file, but there are many pages: name a directory"
         )));
     }
     fs::create_dir_all(directory).map_err(failed)?;
     let mut command = whole().disable_help_subcommand(true);
     command.build();
     pages(&command, directory).map_err(failed)?;
-    print(format_args!("the pages are in {shown_as}; read one with man {shown_as}/election.1"))?;
+    print(format_args!("wrote the pages to {shown_as}; read one with man {shown_as}/election.1"))?;
     Ok(Exit::OK)
 }
 

@@ -59,7 +59,7 @@ impl HookPlan {
         let hooks = &stand.hooks;
         let chosen = |name, command: &Option<String>| match command {
             Some(command) if command.trim().is_empty() => Err(Failed::new(format!(
-                "{name}: the command is empty; name a command, or leave it out"
+                "{name}: the command is empty; write one, or remove the option"
             ))),
             command => Ok(command.clone()),
         };
@@ -79,8 +79,8 @@ impl HookPlan {
         // In the environment or a file it is for all starts.
         if plan.is_empty() && stand.target.database.given.wrote("hook-timeout") {
             return Err(Failed::new(
-                "--hook-timeout limits a hook, and there is none: name one (--on-lead, --on-lose, \
-                 --on-change), or leave --hook-timeout out; a job has no such limit",
+                "--hook-timeout limits hooks, but there are none: add one (--on-lead, --on-lose, \
+                 --on-change), or remove --hook-timeout; a job has no such limit",
             ));
         }
         Ok(plan)
@@ -119,15 +119,15 @@ impl Plan {
         let stands = stands.attempting(&run.attempt)?;
         if run.job.is_empty() && !stands.venue.is_witness() {
             return Err(Failed::new(
-                "there is no job: write it at the end, -- <CMD> and its arguments (under the unit for \
-                 systemd, ELECTION_JOB is empty or missing); or stand for election without one, with \
-                 `election serve`",
+                "there is no job: write it at the end, as -- <CMD> and its arguments (with the \
+                 systemd unit, ELECTION_JOB is empty or missing); or stand for election without \
+                 one, with `election serve`",
             ));
         }
         if run.job.first().is_some_and(|command| command.is_empty()) {
             return Err(Failed::new(
-                "the job's command is empty; write its name or path behind -- (if a variable stands \
-                 there, it is empty)",
+                "the job's command is empty; write its name or path after -- (is a variable there \
+                 empty?)",
             ));
         }
         Ok(Self {
@@ -144,8 +144,8 @@ impl Plan {
         let stands = Self::stands(&hold.stand)?.attempting(&hold.attempt)?;
         if stands.venue.is_witness() {
             return Err(Failed::new(
-                "a witness is never elected, so there is nothing to hold: let it vote with \
-                 `election run` or `election serve`",
+                "a witness is never elected, so it can hold nothing: let it vote with `election \
+                 run` or `election serve`",
             ));
         }
         Ok(Self { work: Work::Hold, on_lost: OnLost::Stop, ..stands })
@@ -156,8 +156,7 @@ impl Plan {
         let Attempt { wait, once, conflict_exit_code } = *attempt;
         if self.venue.is_witness() && (wait.is_some() || once) {
             return Err(Failed::new(
-                "a witness is never elected, so it has nothing to wait for: leave --wait or --try \
-                 out",
+                "a witness is never elected, so it has nothing to wait for: remove --wait or --try",
             ));
         }
         Ok(Self { wait, once, conflict: conflict_exit_code, ..self })
@@ -214,8 +213,8 @@ fn behind_the_job(failed: Failed, job: &[OsString]) -> Failed {
     match failed.lacks().iter().find(stands) {
         None => failed,
         Some(option) => Failed::new(format!(
-            "{option} stands after the job, so it belongs to the job and not to `election run`: options \
-             go before --, as in: election run {option} ... -- CMD"
+            "{option} comes after the job's name, so it is passed to the job: put options before \
+             --, as in: election run {option} ... -- CMD"
         )),
     }
 }
@@ -225,8 +224,8 @@ fn address(stand: &Stand) -> Result<Option<Address>, Failed> {
     let Port { http, http_exposed } = &stand.port;
     if http.is_none() && stand.target.database.given.wrote("http-exposed") {
         return Err(Failed::new(
-            "--http-exposed permits an address that other machines reach: name it, as in --http \
-             0.0.0.0:4040, or leave --http-exposed out",
+            "--http-exposed allows an address that other machines can reach: name one, as in \
+             --http 0.0.0.0:4040, or remove --http-exposed",
         ));
     }
     http.as_deref().map(|text| Address::of(text, *http_exposed)).transpose()

@@ -14,10 +14,10 @@ const LONGEST: u64 = 1 << 20;
 /// An error of the system, with the remedy.
 fn explained(error: io::Error) -> io::Error {
     let remedy = match error.kind() {
-        io::ErrorKind::NotFound => "correct the path, or put the file there",
-        io::ErrorKind::PermissionDenied => "permit it to the user of this process",
+        io::ErrorKind::NotFound => "correct the path, or create the file",
+        io::ErrorKind::PermissionDenied => "give the user of this process access",
         io::ErrorKind::IsADirectory => {
-            return io::Error::new(error.kind(), "it is a directory; name the file in it");
+            return io::Error::new(error.kind(), "it is a directory; name a file in it");
         }
         _ => return error,
     };
@@ -31,7 +31,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     let is_given = ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|place| path.starts_with(place));
     let refused = |what: &str| {
         let why =
-            format!("it is {what} and no regular file; write it to a file, or correct the path");
+            format!("it is {what}, not a regular file; use a regular file, or correct the path");
         io::Error::new(io::ErrorKind::InvalidInput, why)
     };
     match kind {
@@ -54,7 +54,7 @@ pub(crate) fn whole(path: &Path, means: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
-        let why = format!("it has more than a mebibyte; name the file with {means}");
+        let why = format!("it is larger than 1 MiB; name the file with {means}");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)
@@ -63,5 +63,5 @@ pub(crate) fn whole(path: &Path, means: &str) -> io::Result<Vec<u8>> {
 /// A text in PEM.
 pub(crate) fn pem(path: &Path) -> io::Result<String> {
     let text = String::from_utf8(whole(path, "the certificate or the key")?);
-    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in PEM"))
+    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not PEM text"))
 }

@@ -21,17 +21,16 @@ const FILES: usize = 20;
 /// If the system refuses one of them now.
 pub(crate) fn check() -> Result<(), Failed> {
     files(FILES).map_err(|error| {
-        let what = "cannot open files; this process may have no more of them: raise `ulimit -n` \
-                    (systemd's LimitNOFILE=)";
+        let what = "cannot open more files; raise `ulimit -n` (systemd's LimitNOFILE=)";
         Failed::of(what, &error)
     })?;
     start(THREADS).map_err(|error| {
         let remedy = match error.kind() {
             // A limit would say that something is short.
             ErrorKind::PermissionDenied => {
-                "a filter forbids it, usually of an old container runtime, which does not know the \
-                 system call clone3: update the runtime (Docker 20.10.10, libseccomp 2.5), or start \
-                 the container without the filter (--security-opt seccomp=unconfined)"
+                "a filter forbids it, usually one from an old container runtime that does not know \
+                 the system call clone3: update the runtime (Docker 20.10.10, libseccomp 2.5), or \
+                 start the container without the filter (--security-opt seccomp=unconfined)"
             }
             _ => TOO_MANY,
         };
@@ -48,8 +47,8 @@ pub(crate) fn refused(error: &io::Error) -> String {
 }
 
 /// Why the system has no room for another thread or process, and the remedy.
-const TOO_MANY: &str = "this user or its control group may have no more of them: raise `ulimit \
-                                   -u`, or pids.max (systemd's TasksMax=)";
+const TOO_MANY: &str = "this user or its control group has reached its limit: raise `ulimit -u`, \
+                        or pids.max (systemd's TasksMax=)";
 
 /// So many more at a time.
 fn files(count: usize) -> io::Result<()> {

@@ -32,8 +32,8 @@ pub(crate) fn observed(observe: &Observe) -> Result<Option<Observer>, Failed> {
 pub(crate) fn ordered(order: &Order) -> Result<Client, Failed> {
     let cluster = order.asked.membership.cluster.as_deref().ok_or_else(|| {
         Failed::new(
-            "only a cluster's failover can be paused: name the cluster with --cluster FILE, or set \
-             ELECTION_CLUSTER, or put `cluster` into the --config file",
+            "only a cluster's failover can be paused: use --cluster FILE, set ELECTION_CLUSTER, or \
+             put `cluster` into the --config file",
         )
     })?;
     Client::of(cluster, &order.asked, order.timeout, order.json)
@@ -62,9 +62,9 @@ impl Named {
 
 pub(crate) fn no_store() -> Failed {
     Failed::new(format!(
-        "no database is named; give --store {}, or --store-file, or set ELECTION_STORE or \
-         ELECTION_STORE_FILE, or put `store` or `store-file` into the --config file; an election by \
-         votes needs none, but --cluster FILE or ELECTION_CLUSTER",
+        "no database is named; use --store {} or --store-file, set ELECTION_STORE or \
+         ELECTION_STORE_FILE, or put `store` or `store-file` into the --config file; an election \
+         by votes needs --cluster FILE or ELECTION_CLUSTER instead",
         store::urls("PATH"),
     ))
     .lacking(&["--store", "--store-file", "--cluster"])
@@ -88,8 +88,8 @@ impl Place {
         let store = store.ok_or_else(no_store)?;
         let name = target.name.as_ref().ok_or_else(|| {
             Failed::new(
-                "no election is named; give --name NAME, the same for all participants (`default`, \
-                 for instance), or set ELECTION_NAME, or put `name` into the --config file",
+                "no election is named; use --name NAME, the same for all participants (such as \
+                 `default`), set ELECTION_NAME, or put `name` into the --config file",
             )
             .lacking(&["--name"])
         })?;
@@ -111,7 +111,7 @@ impl Place {
         let way = self.store.transport();
         if way.exposed {
             let shown = way.shown;
-            warn!(event = "database", "{shown}: somebody in between could read the password");
+            warn!(event = "database", "{shown}: somebody on the path could read the password");
         } else {
             info!(event = "database", "{}", way.shown);
         }

@@ -52,33 +52,29 @@ fn read(path: &Path, what: &str) -> Result<Address, Failed> {
     if bytes.starts_with(SQLITE) {
         let path = path.display();
         return wrong(&format!(
-            "this is a SQLite database; --store-file takes a file that holds the database's URL: name \
-             the database itself with --store sqlite:{path}"
+            "this is a SQLite database, but --store-file takes a file that contains a database \
+             URL: name the database itself with --store sqlite:{path}"
         ));
     }
     if bytes.len() as u64 > LONGEST {
-        return wrong(
-            "the file is larger than any URL; keep the URL of the database, and nothing else",
-        );
+        return wrong("the file is larger than any URL; keep only the URL of the database");
     }
     let Ok(text) = String::from_utf8(bytes) else {
-        return wrong(
-            "the file is not text; write one that holds the database's URL on its only line, in UTF-8",
-        );
+        return wrong("the file is not text; write the database's URL on its only line, in UTF-8");
     };
     // Some editors begin a text with a mark of its encoding.
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(&text).lines();
     let url = match (lines.next().map(str::trim), lines.all(|line| line.trim().is_empty())) {
         (None | Some(""), _) => {
-            return wrong("the file is empty; write the URL of the database into its first line");
+            return wrong("the file is empty; write the database's URL on its first line");
         }
-        (_, false) => return wrong("there is more than one line; keep only the URL"),
+        (_, false) => return wrong("the file has more than one line; keep only the URL"),
         (Some(url), true) => Address::new(url),
     };
     if url.is_secret() && is_open(&metadata) {
         tracing::warn!(
             event = "warning",
-            "{what}: the file holds a password, and everybody on this machine can read it; chmod \
+            "{what}: the file contains a password that everybody on this machine can read; chmod \
              o-r it"
         );
     }

@@ -6,13 +6,14 @@ use std::time::Duration;
 pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
     if text.starts_with("--") {
         return Err(format!(
-            "the time is missing before this; write it behind the option, like {example}"
+            "the time is missing before this; write it after the option, like {example}"
         ));
     }
     if text.trim_start().starts_with('-') {
         return Err(format!("a time cannot be negative; write it like {example}"));
     }
-    humantime::parse_duration(text).map_err(|error| format!("{error}; write it like {example}"))
+    humantime::parse_duration(text)
+        .map_err(|error| format!("not a duration: {error}; write it like {example}"))
 }
 
 /// Whole milliseconds.

@@ -95,7 +95,7 @@ async fn a_deferred_transaction_on_sqlite_is_refused_at_once(database: OnSqlite)
     database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let error = database.elect_in(&mut deferred, &me).await.unwrap_err();
     assert_eq!(error.kind, Failure::Conflict, "{error}");
-    assert!(error.to_string().contains("begin it with BEGIN IMMEDIATE"), "{error}");
+    assert!(error.to_string().contains("begin with BEGIN IMMEDIATE"), "{error}");
     deferred.rollback().await.unwrap();
     let mut immediate = database.begin("BEGIN IMMEDIATE").await;
     let won = database.elect_in(&mut immediate, &me).await.unwrap();

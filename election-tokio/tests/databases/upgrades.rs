@@ -107,7 +107,7 @@ async fn tables_that_lack_a_column_are_refused<B: Backend>(database: B) {
     let error = database.sql().ensure_schema().await.unwrap_err();
     assert_eq!(error.kind, Failure::Fatal);
     let text = error.to_string();
-    assert!(text.contains("a column is missing") && text.contains("create them anew"), "{text}");
+    assert!(text.contains("a column is missing") && text.contains("create them again"), "{text}");
 }
 
 tests! {

@@ -63,5 +63,8 @@ pub(crate) async fn a_server_of_no_cluster_is_refused_beside_one(cluster: &Galer
     link.cut();
     store.leader(&namespace()).await.unwrap_err(); // the broken connection
     let said = store.leader(&namespace()).await.unwrap_err().to_string();
-    assert!(said.contains(&format!("{}: this host does not tell its cluster", hosts[1])), "{said}");
+    assert!(
+        said.contains(&format!("{}: this host does not reveal its cluster", hosts[1])),
+        "{said}"
+    );
 }

@@ -87,7 +87,7 @@ fn attacks<'a>(
     vec![
         (
             Box::new(|to| proves(to, None, USURPS)),
-            ["no_certificate", "it presents no certificate; only members have one"],
+            ["no_certificate", "it presents no certificate; only members are let in"],
         ),
         (
             presents(foreign.member(1)),
@@ -99,15 +99,15 @@ fn attacks<'a>(
         (presents(unknown), ["certificate", "it names election://quorum/n9"]),
         (
             presents(authority.member(2)),
-            ["impostor", "it has proved to be n3, and speaks in the name of n1"],
+            ["impostor", "it holds the certificate of n3 but claims to be n1"],
         ),
         (sends(USURPS.to_vec()), ["not_tls", "it does not speak TLS"]),
         (
             sends([USURPS, &first_flight(Some(&authority.member(1)))].concat()),
             ["not_tls", "it does not speak TLS"],
         ),
-        (sends(of_tls_1_2()), ["tls", "it speaks no TLS 1.3 as members do"]),
-        (sends(too_large), ["not_tls", "larger than TLS permits"]),
+        (sends(of_tls_1_2()), ["tls", "it does not speak TLS 1.3 as members do"]),
+        (sends(too_large), ["not_tls", "larger than TLS allows"]),
         (sends(endless), ["not_tls", "let only members reach the port"]),
     ]
 }

@@ -97,7 +97,7 @@ fn what_cannot_be_used_is_told_once_and_changes_nothing() {
         let cases = [
             (torn, "it is cut short"),
             (mixed, "key does not belong to its certificate"),
-            (other, "name its own files"),
+            (other, "name the files of "),
             (foreign.member(node), "not signed by this cluster's authority"),
         ];
         for (bad, words) in cases {
@@ -120,7 +120,7 @@ fn is_told_once(nodes: &Nodes, node: usize, words: &str, change: impl FnOnce()) 
         knock(nodes, node);
         (times(nodes, node, "certificates_refused") > before).then_some(())
     });
-    nodes.logged(node, "certificates_refused", &[words, "the last ones stay in use"]);
+    nodes.logged(node, "certificates_refused", &[words, "the previous ones stay in use"]);
     let told = || times(nodes, node, "certificates_refused");
     let again = within(2 * DOWN_AFTER, || {
         knock(nodes, node);

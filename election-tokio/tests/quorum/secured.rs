@@ -27,14 +27,15 @@ fn a_member_secured_differently_is_named_with_the_remedy() {
         let (secured, open) = if others_have { (leads, odd) } else { (odd, leads) };
         let (its, theirs) =
             (format!("peer=\"n{}\"", secured + 1), format!("peer=\"n{}\"", open + 1));
-        let said = ["reason=\"not_tls\"", "does not speak TLS", "give it its certificate and key"];
+        let said = ["reason=\"not_tls\"", "does not speak TLS", "give it a certificate and key"];
         nodes.logged(secured, "refused", &said);
-        let said = [&*theirs, "hung up during the handshake", "or it has no certificate"];
+        let said =
+            [&*theirs, "closed the connection during the handshake", "or give it a certificate"];
         nodes.logged(secured, "unreachable", &said);
         let said =
-            ["reason=\"encrypted\"", "it speaks TLS", "give all members certificates, or none"];
+            ["reason=\"encrypted\"", "it speaks TLS", "give every member a certificate, or none"];
         nodes.logged(open, "refused", &said);
-        let said = [&*its, "it speaks TLS", "give all members certificates, or none"];
+        let said = [&*its, "it speaks TLS", "give every member a certificate, or none"];
         nodes.logged(open, "unreachable", &said);
         nodes.still_leads(&leader);
     }

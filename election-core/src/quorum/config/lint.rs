@@ -1,6 +1,10 @@
 //! Why a configuration is refused, and what it is warned about.
 
-use crate::{Drift, Epoch, NodeId, quorum::members::Members, time::FASTEST_SLEW};
+use crate::{
+    Drift, Epoch, NodeId,
+    quorum::members::Members,
+    time::{FASTEST_SLEW, at_least, at_most, rounded},
+};
 use core::{fmt, time::Duration};
 
 use thiserror::Error;
@@ -13,33 +17,37 @@ pub(crate) const MAX_DOWN_AFTER: Duration = Duration::from_secs(60 * 60);
 #[non_exhaustive]
 pub enum ConfigError {
     /// An id of more than [`Config::MAX_ID`](super::Config::MAX_ID) bytes.
-    #[error("the id {0} has more than {most} bytes; give it a shorter one", most = MAX_ID)]
+    #[error("member id {0} is too long: use at most {most} bytes", most = MAX_ID)]
     IdTooLong(NodeId),
     /// An id with a space, a control character or anything outside ASCII.
-    #[error("the id {0:?} cannot stand in a frame; use printable ASCII without spaces")]
+    #[error("member id {0:?} is invalid: use printable ASCII without spaces")]
     IdNotPrintable(NodeId),
     /// An id that occurs twice in the list.
-    #[error("the id {0} is listed twice; every node needs an id of its own")]
+    #[error("member id {0} is listed twice: give every member its own")]
     DuplicateId(NodeId),
     /// This node, the preferred primary, or a witness is not in the list.
-    #[error("{0} is not in the list of members; add it, on every node")]
+    #[error("{0} is not on the member list: add it, on every node")]
     NotAMember(NodeId),
     /// More members than [`Members::MOST`].
-    #[error("{0} members are too many; use at most {most}, best 3 or 5", most = Members::MOST)]
+    #[error("{0} members are too many: use at most {most}, preferably 3 or 5", most = Members::MOST)]
     TooManyMembers(usize),
     /// Every member is a witness.
-    #[error("every member is a witness, and a witness never leads; name those that have data")]
+    #[error(
+        "every member is a witness, and a witness never leads: name the members that have data"
+    )]
     NoDataNode,
     /// The preferred primary is a witness.
-    #[error("{0} is a witness and never leads; declare a member that has data")]
+    #[error("preferred primary {0} is a witness, which never leads: name a member that has data")]
     WitnessPreferred(NodeId),
     /// Leadership is to go back to the preferred primary, and there is none.
-    #[error("nobody to fail back to: name the preferred primary, or leave fail_back out")]
+    #[error(
+        "fail_back has no member to go back to: name the preferred primary, or remove fail_back"
+    )]
     NobodyPreferred,
     /// A preferred primary would get its leadership back before it is known to stay.
     #[error(
-        "failing back after {after:?} is too soon to see that the preferred primary stays; wait at \
-         least {least:?}, better some minutes"
+        "fail_back {after:?} is too short to see that the preferred primary stays: use at least {}, \
+         preferably some minutes", at_least(.least)
     )]
     FailBackTooSoon {
         /// The span that was set.
@@ -49,14 +57,15 @@ pub enum ConfigError {
     },
     /// The least epoch is above [`Config::MAX_MIN_EPOCH`](super::Config::MAX_MIN_EPOCH).
     #[error(
-        "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
-         into JSON", max = Epoch::MAX_MIN
+        "min_epoch {0} is too high: use at most {max}, so that later epochs still fit into JSON",
+        max = Epoch::MAX_MIN
     )]
     MinEpochTooHigh(Epoch),
     /// Less than the spans that follow from `down_after` need, of which none is below one
     /// millisecond.
     #[error(
-        "a down_after of {down_after:?} is too short; use at least {least:?}, better some seconds"
+        "down_after {} is too short: use at least {}, preferably some seconds",
+        rounded(.down_after), at_least(.least)
     )]
     DownAfterTooShort {
         /// The span that was set.
@@ -65,18 +74,17 @@ pub enum ConfigError {
         least: Duration,
     },
     /// A span that must be at least one millisecond.
-    #[error("the {0} must be at least one millisecond")]
+    #[error("{0} is too short: use at least 1ms")]
     Zero(&'static str),
     /// More than [`Config::MAX_DOWN_AFTER`](super::Config::MAX_DOWN_AFTER).
     #[error(
-        "a peer that is down only after {0:?} is replaced too late; use at most {most:?}",
-        most = MAX_DOWN_AFTER
+        "down_after {0:?} is too long: use at most {most:?}", most = MAX_DOWN_AFTER
     )]
     DownAfterTooLong(Duration),
     /// The grace that was set leaves no time to lead.
     #[error(
-        "a grace of {grace:?} is too long for a down_after of {down_after:?}; use at most {most:?}, or \
-         raise down_after"
+        "grace {grace:?} is too long for down_after {down_after:?}: use at most {most:?}, or raise \
+         down_after"
     )]
     GraceTooLong {
         /// The grace that was set.
@@ -87,7 +95,7 @@ pub enum ConfigError {
         most: Duration,
     },
     /// The bounds of the back-off are the wrong way round.
-    #[error("the election back-off cannot be at least {least:?} and at most {most:?}; swap them")]
+    #[error("election_backoff cannot be at least {least:?} and at most {most:?}: swap them")]
     BackoffReversed {
         /// The lower bound that was set.
         least: Duration,
@@ -96,8 +104,8 @@ pub enum ConfigError {
     },
     /// A candidate could win when its trust has already ended.
     #[error(
-        "an election timeout of {timeout:?} outlasts the {room:?} that down_after leaves after \
-         drift, margin and grace; lower it, the margin or the grace, or raise down_after"
+        "election_timeout {timeout:?} is longer than the {} that down_after leaves after drift, \
+         margin and grace: lower it, the margin or the grace, or raise down_after", at_most(.room)
     )]
     TimeoutTooLong {
         /// The timeout that was set.
@@ -107,9 +115,9 @@ pub enum ConfigError {
     },
     /// A primary would lose its trust between two heartbeats.
     #[error(
-        "two heartbeats, {interval:?} apart, do not fit into the {room:?} that down_after leaves \
-         after drift, margin and grace; lower the interval, the margin or the grace, or raise \
-         down_after"
+        "hb_interval {interval:?} is too long: two must fit into the {} that down_after leaves after \
+         drift, margin and grace; lower it, the margin or the grace, or raise down_after",
+        at_most(.room)
     )]
     IntervalTooLong {
         /// The interval that was set.
@@ -165,39 +173,44 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Alone => f.write_str("N=1: nobody takes over"),
-            Self::TwoMembers => f.write_str("N=2: nobody is elected once either of them is lost; use three"),
+            Self::Alone => f.write_str("N=1: no fault tolerance, since nobody can take over"),
+            Self::TwoMembers => f.write_str(
+                "N=2: no fault tolerance, since both members are needed to elect; use three",
+            ),
             Self::EvenMembers(count) => {
                 write!(f, "N={count} tolerates no more failures than N={}", count - 1)
             }
-            Self::OneDataNode => {
-                f.write_str("one member has data: nobody takes over, whatever the witnesses vote")
-            }
+            Self::OneDataNode => f.write_str(
+                "one member has data: nobody can take over from it, however the witnesses vote",
+            ),
             Self::TwoDataNodes => f.write_str(
-                "two members have data: while one is away, what the other acknowledges is safe only \
-                 where a witness has recorded it",
+                "two members have data: while one is down, what the other acknowledges is safe \
+                 only once a witness has recorded it",
             ),
             Self::AcceptsLoss => f.write_str(
-                "this start forgets what its ballot says it must not elect without: leave that out \
+                "accept_loss: this start discards the ballot's record of newer data; leave it out \
                  next time",
             ),
             Self::ManyMembers(count) => write!(f, "N={count}: every node talks to every other"),
-            Self::NoKey => {
-                f.write_str("peers prove nothing, and this is not on loopback: whoever reaches the port can vote")
-            }
+            Self::NoKey => f.write_str(
+                "peers are not authenticated, and this address is not on loopback: anybody who \
+                 reaches the port can vote",
+            ),
             Self::FewBeats { down_after, hb_interval } => write!(
                 f,
-                "down after {down_after:?} with heartbeats every {hb_interval:?}: \
-                 a few lost ones cause an election"
+                "down_after {down_after:?} with heartbeats every {hb_interval:?}: a few lost \
+                 heartbeats cause an election"
             ),
             Self::ShortDownAfter(span) => write!(
                 f,
-                "down after {span:?}: a pause of a few hundred milliseconds causes an election"
+                "down_after {span:?}: a pause of a few hundred milliseconds causes an election"
             ),
             Self::LongDownAfter(span) => {
-                write!(f, "down after {span:?}: a crashed primary is replaced only after that long")
+                write!(f, "down_after {span:?}: a crashed primary is replaced only after that long")
             }
-            Self::NoGrace => f.write_str("grace 0: leader work is stopped by force, unwarned"),
+            Self::NoGrace => {
+                f.write_str("grace 0: leader work is stopped by force, without warning")
+            }
             Self::SmallDrift(drift) => write!(
                 f,
                 "drift {} ppm: chrony may slew a member's clock by {FASTEST_SLEW} ppm, and two \
@@ -206,10 +219,10 @@ impl fmt::Display for Warning {
             ),
             Self::NoStagger => f.write_str("stagger 0: equal candidates split the vote"),
             Self::FixedBackoff => {
-                f.write_str("a fixed back-off: candidates that collided collide again")
+                f.write_str("fixed back-off: candidates that have collided collide again")
             }
             Self::NewPeers => {
-                f.write_str("the new list of members is confirmed: leave that out next time")
+                f.write_str("new_peers: the new member list is confirmed; leave it out next time")
             }
         }
     }

@@ -229,9 +229,9 @@ const MIN_SPAN: Duration = Duration::from_millis(1);
 impl Config {
     fn adds_up(&self) -> Result<(), ConfigError> {
         let spans = [
-            ("heartbeat interval", self.hb_interval()),
-            ("time until a peer is down", self.down_after()),
-            ("election timeout", self.election_timeout()),
+            ("hb_interval", self.hb_interval()),
+            ("down_after", self.down_after()),
+            ("election_timeout", self.election_timeout()),
             ("margin", self.margin()),
         ];
         if let Some((name, _)) = spans.iter().find(|(_, span)| *span < MIN_SPAN) {

@@ -16,7 +16,7 @@ use thiserror::Error;
 pub enum WireError {
     /// An inline command, or another protocol altogether.
     #[error(
-        "a frame begins with {:?} where '*' must stand; let only election peers use this port",
+        "a frame begins with {:?} instead of '*'; let only election peers use this port",
         char::from(*.0)
     )]
     NotAnArray(u8),
@@ -29,35 +29,36 @@ pub enum WireError {
     )]
     TooManyFields,
     /// The frame does not end within the limit, or announces more.
-    #[error("a frame does not end within {MAX_FRAME} bytes; let only election peers use this port")]
+    #[error("a frame is longer than {MAX_FRAME} bytes; let only election peers use this port")]
     TooLong,
     /// A number of fields or bytes that begins with `-`: RESP2's null.
-    #[error("a frame holds a null; the peer's encoder is faulty, upgrade it")]
+    #[error("a frame contains a null; the peer's encoder is faulty: upgrade the peer")]
     Null,
     /// An array within the array.
-    #[error("a frame holds a nested array; the peer's encoder is faulty, upgrade it")]
+    #[error("a frame contains a nested array; the peer's encoder is faulty: upgrade the peer")]
     Nested,
     /// A field that is not a bulk string.
     #[error(
-        "a field begins with {:?} where '$' must stand; the peer's encoder is faulty, upgrade it",
+        "a field begins with {:?} instead of '$'; the peer's encoder is faulty: upgrade the peer",
         char::from(*.0)
     )]
     NotABulkString(u8),
     /// A number of fields or bytes that is no plain decimal.
     #[error(
-        "a count or length is not decimal without sign or leading zeros; the peer's encoder is \
-         faulty, upgrade it"
+        "a count or length is not a plain decimal number; the peer's encoder is faulty: upgrade \
+         the peer"
     )]
     NotALength,
     /// A count, a length or a field that does not end in CR LF.
     #[error(
-        "CR LF is missing where a line or field ends; the peer's encoder is faulty, upgrade it"
+        "CR LF is missing at the end of a line or field; the peer's encoder is faulty: upgrade the \
+         peer"
     )]
     NoLineEnd,
     /// The connection ended within a frame.
     #[error(
-        "the connection ended {0} bytes into a frame; if it goes on, look at the peer and at what \
-         lies between"
+        "the connection ended {0} bytes into a frame; if this recurs, check the peer and the \
+         network between"
     )]
     HalfFrame(usize),
     /// A verb that no version known here sends.
@@ -65,8 +66,8 @@ pub enum WireError {
     UnknownVerb(Excerpt),
     /// A number of fields that the verb does not have in its dialect.
     #[error(
-        "{verb} with {fields} fields (it has {}, or from {} in lower case); upgrade whichever \
-         node is older",
+        "{verb} came with {fields} fields (expected {}, or at least {} in lower case); upgrade the \
+         older node",
         verb.plain(), verb.extended()
     )]
     WrongArity {
@@ -79,18 +80,18 @@ pub enum WireError {
     #[error(transparent)]
     InvalidId(#[from] InvalidId),
     /// An id that is not on this node's list.
-    #[error("{0} is not a member; give every node the same list of peers")]
+    #[error("{0} is not a member; give every node the same member list")]
     NotAMember(Excerpt),
     /// This node's own id.
-    #[error("the peer has this node's own id; give every node an id of its own")]
+    #[error("the peer claims this node's own id; give every node its own")]
     OwnId,
     /// A frame in the name of another member than the earlier frames of the connection.
-    #[error("a peer speaks as {0} on the connection of another member; do not relay connections")]
+    #[error("a peer sent a frame as {0} on another member's connection; do not relay connections")]
     OtherId(Excerpt),
     /// A number that is not plain.
     #[error(
-        "the {field} {said} is not decimal without sign or leading zeros; the peer's encoder is \
-         faulty, upgrade it"
+        "the {field} {said} is not a plain decimal number; the peer's encoder is faulty: upgrade \
+         the peer"
     )]
     NotANumber {
         /// Which number.
@@ -99,7 +100,9 @@ pub enum WireError {
         said: Excerpt,
     },
     /// A number of more than 64 bits.
-    #[error("the {field} {said} does not fit 64 bits; look at what the peer's application reports")]
+    #[error(
+        "the {field} {said} does not fit into 64 bits; check what the peer's application reports"
+    )]
     NumberTooLarge {
         /// Which number.
         field: Field,
@@ -111,8 +114,8 @@ pub enum WireError {
     UnknownRole(Excerpt),
     /// Not 32 lower-case hexadecimal digits.
     #[error(
-        "the {field} {said} is not 32 lower-case hexadecimal digits; the peer's encoder is faulty, \
-         upgrade it"
+        "the {field} {said} is not 32 lower-case hexadecimal digits; the peer's encoder is faulty: \
+         upgrade the peer"
     )]
     NotAnIncarnation {
         /// Whose incarnation.
@@ -121,7 +124,7 @@ pub enum WireError {
         said: Excerpt,
     },
     /// Neither `0` nor `1`.
-    #[error("the {field} is {said}, neither 0 nor 1; the peer's encoder is faulty, upgrade it")]
+    #[error("the {field} is {said}, not 0 or 1; the peer's encoder is faulty: upgrade the peer")]
     NotAFlag {
         /// Which flag.
         field: Field,
@@ -129,21 +132,27 @@ pub enum WireError {
         said: Excerpt,
     },
     /// No digit from `0` to `7`.
-    #[error("the availability is {0}, none of 0 to 7; upgrade this node")]
+    #[error("the availability is {0}, not 0 to 7; upgrade this node")]
     UnknownAvailability(Excerpt),
     /// An echoed stamp without its incarnation, or the other way round.
-    #[error("half an echo: stamp and incarnation come together; the peer's encoder is faulty")]
+    #[error(
+        "half an echo: the stamp and the incarnation come together; the peer's encoder is faulty: \
+         upgrade the peer"
+    )]
     HalfEcho,
     /// A fencing token together with an echo: a leader supports nobody else.
-    #[error("a heartbeat both leads and echoes another; the peer's encoder is faulty, upgrade it")]
+    #[error(
+        "a heartbeat both leads and echoes another leader; the peer's encoder is faulty: upgrade \
+         the peer"
+    )]
     EchoAndToken,
     /// A nominee that is not on the list, from a peer that has the same list.
-    #[error("the nominee {0} is not a member; the peer's encoder is faulty, upgrade it")]
+    #[error("the nominee {0} is not a member; the peer's encoder is faulty: upgrade the peer")]
     UnknownNominee(Excerpt),
     /// An address that is empty, too long, or no text.
     #[error(
-        "the address {0} is not 1 to {MAX_ADDRESS} bytes of UTF-8 without NUL; correct the \
-         address that the peer was configured to announce"
+        "the address {0} is not 1 to {MAX_ADDRESS} bytes of UTF-8 without NUL; correct the address \
+         that the peer is configured to announce"
     )]
     InvalidAddress(Excerpt),
 }

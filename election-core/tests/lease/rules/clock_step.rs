@@ -112,7 +112,7 @@ fn a_step_is_rounded_up_and_at_most_a_year() {
     assert_eq!(step(Duration::from_nanos(1)), Ok(ms(1)));
     assert_eq!(step(Config::MAX_CLOCK_STEP), Ok(Config::MAX_CLOCK_STEP));
     let error = step(Config::MAX_CLOCK_STEP + Duration::from_nanos(1)).unwrap_err().to_string();
-    assert!(error.contains("clock step") && error.contains("a year"), "{error}");
+    assert!(error.contains("clock_step") && error.contains("a year"), "{error}");
 }
 
 /// A follower whose holder will renew in so long, and after how long it looks at the row again.

@@ -30,7 +30,7 @@ fn a_node_that_waits_says_for_what() {
     );
     hand.run_to(BOOTED);
     assert_eq!(hindrance(&hand), Some(Hindrance::TooFewVotes { willing: 1, needed: 2 }));
-    assert_eq!(words(&hand), "1 of the 2 votes that it needs are in sight");
+    assert_eq!(words(&hand), "it can count on 1 of the 2 votes that it needs");
     hand.hear(B, Beat { position: offset(9), ..replica(5) });
     assert_eq!(hindrance(&hand), Some(Hindrance::NewerData(B)));
     assert_eq!(words(&hand), "b has newer data");
@@ -55,7 +55,7 @@ fn a_node_is_ready_when_it_could_vote_among_a_majority() {
     hand.hear(C, Beat { hears: false, ..replica(5) });
     assert_eq!(unready(&hand), apart(1), "c does not hear it");
     let words = unready(&hand).unwrap().named(hand.quorum.config().members()).to_string();
-    assert_eq!(words, "it and 1 of the 4 others hear each other, which is no majority");
+    assert_eq!(words, "it and 1 of the 4 others hear each other, which is not a majority");
     let barred = Beat { availability: Ineligible, ..replica(5) };
     hand.hear(E, Beat { list: Some(1), ..barred });
     assert_eq!(unready(&hand), apart(1), "e has another list");

@@ -57,7 +57,8 @@ pub async fn a_port_that_is_taken_is_refused<R: Network + Default>(_: OnNothing<
     };
     assert!(matches!(error, StartError::Listen { .. }), "{error:?}");
     let said = error.to_string();
-    for word in [place.address(0), "another process has the port", "stop it, or use another port"] {
+    for word in [place.address(0), "another process uses the port", "stop it, or use another port"]
+    {
         assert!(said.contains(word), "no {word:?} in {said}");
     }
     drop(taken);

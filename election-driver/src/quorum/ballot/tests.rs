@@ -92,7 +92,7 @@ fn obstacles_at_the_ballots_path_are_refused_at_once() {
     fs::write(&target, "another's").unwrap();
     std::os::unix::fs::symlink(&target, &new).unwrap();
     let said = file.save(&ballot(4)).unwrap_err().to_string();
-    assert_eq!(said, "ballot.new beside it is no regular file; remove it");
+    assert_eq!(said, "ballot.new beside it is not a regular file; remove it");
     assert_eq!(fs::read(&target).unwrap(), b"another's");
     fs::remove_file(&new).unwrap();
     fs::remove_file(&path).unwrap();
@@ -109,7 +109,7 @@ fn what_is_no_regular_file_is_refused_at_the_start() {
         let there = place.path().join(format!("ballot{suffix}"));
         let said = |what: &str| {
             let error = open(&path).err().map(|error| error.to_string());
-            let words = format!("ballot{suffix}: it is {what} and no regular file; remove it");
+            let words = format!("ballot{suffix}: it is {what}, not a regular file; remove it");
             assert!(error.as_ref().is_some_and(|it| it.contains(&words)), "{error:?}");
         };
         for (kind, what) in [(FileType::Fifo, "a pipe"), (FileType::Socket, "a socket")] {
@@ -204,7 +204,7 @@ fn a_lock_that_was_removed_is_missed() {
     file.save(&ballot(3)).unwrap();
     fs::remove_file(path.with_file_name("ballot.lock")).unwrap();
     let error = file.save(&ballot(4)).unwrap_err().to_string();
-    assert!(error.contains("ballot.lock") && error.contains("start this node again"), "{error}");
+    assert!(error.contains("ballot.lock") && error.contains("restart this node"), "{error}");
     let second = open(&path).unwrap();
     file.save(&ballot(5)).unwrap_err();
     second.save(&ballot(6)).unwrap();
@@ -220,6 +220,6 @@ fn a_ballot_that_was_copied_is_refused() {
     let (restored, why) = other.read();
     assert_eq!(restored, Restored::Unusable);
     let why = why.unwrap().to_string();
-    assert!(why.contains("that of n1, and this node is n2"), "{why}");
+    assert!(why.contains("belongs to n1, and this node is n2"), "{why}");
     assert_eq!(open(&path).unwrap().read().0, Restored::Ballot(ballot(3)));
 }

@@ -72,7 +72,7 @@ impl<R: Network> ClusterBuilder<R> {
             if let Some(why) = misleads(&announce, &addresses) {
                 tracing::warn!(
                     event = "warning",
-                    "the others are told to find this node at {announce}, {why}"
+                    "this node announces the address {announce}, {why}"
                 );
             }
         });
@@ -134,9 +134,9 @@ fn ballot(path: Option<PathBuf>) -> Result<PathBuf, ClusterError> {
     let bytes = path.as_os_str().as_bytes();
     let name = path.file_name().map_or(0, |name| name.len() + ".lock".len());
     let why = match () {
-        () if bytes.contains(&0) => "it holds a NUL character, which no path can; leave it out",
+        () if bytes.contains(&0) => "a path cannot contain a NUL character; remove it",
         () if name > LONGEST_NAME => {
-            "with .lock its name is longer than the 255 bytes that file systems permit; shorten it"
+            "with .lock its name is longer than the 255 bytes that file systems allow; shorten it"
         }
         () => return Ok(path),
     };
@@ -157,11 +157,12 @@ fn misleads(announced: &str, members: &[Address]) -> Option<&'static str> {
     let address = Address::parse(announced).ok()?;
     let number = address.number().map(|number| number.ip());
     if number.is_some_and(|number| number.is_unspecified()) {
-        return Some("which is no address to connect to; announce one of this machine's own");
+        return Some("which nobody can connect to; announce an address of this machine");
     }
     let beyond = members.iter().any(|member| !member.is_loopback());
     (beyond && address.is_loopback()).then_some(
-        "which is their own machine to each of them; announce an address that all of them reach",
+        "which is every other machine's own loopback; announce an address that all members can \
+         reach",
     )
 }
 

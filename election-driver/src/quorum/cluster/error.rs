@@ -24,7 +24,7 @@ pub enum ClusterError {
     },
     /// The id of a member is longer than any name may be, and than an id may be
     /// ([`Config::MAX_ID`]).
-    #[error("member {id:?}…: the id has {bytes} bytes; use at most {most}", most = Config::MAX_ID)]
+    #[error("member id {id:?}… is too long ({bytes} bytes): use at most {most} bytes", most = Config::MAX_ID)]
     LongId {
         /// Its beginning.
         id: String,
@@ -50,7 +50,7 @@ pub enum ClusterError {
         why: &'static str,
     },
     /// Two members have one address.
-    #[error("{one} and {other} have the same address, {address}; each member needs its own")]
+    #[error("{one} and {other} have the same address, {address}; give every member its own")]
     SameAddress {
         /// A member.
         one: String,
@@ -63,22 +63,22 @@ pub enum ClusterError {
     #[error("which of the members is this process? Name it with `node`")]
     NoNode,
     /// No file for the ballot was named.
-    #[error("no file for the ballot: name one with `ballot`, on a disk that outlives the process")]
+    #[error("no ballot file: set `ballot`, to a file on a disk that outlives the process")]
     NoBallot,
     /// It was not said how far the data of this node have come.
     #[error(
-        "how far have this node's data come? Say `position`, `position_later` if they have to be \
-         read first, or `without_data`"
+        "how far has this node's data advanced? Call `position`, `position_later` if it has to be \
+         loaded first, or `without_data`"
     )]
     NoPosition,
     /// It has certificates, and says that it has none.
-    #[error("`insecure` is for clusters without certificates, and this one has them; leave it out")]
+    #[error("`insecure` is for clusters without certificates, but this one has them; remove it")]
     InsecureTls,
     /// Anybody on the network could vote.
     #[error(
-        "{member} is at {address}, which is not on the loopback interface, and peers prove nothing: \
-         whoever reaches a port can vote. Give the members certificates (`tls`); or let only members \
-         reach the ports, and say `insecure`"
+        "{member} is at {address}, which is not on the loopback interface, and peers are not \
+         authenticated: anybody who reaches a port can vote. Give the members certificates \
+         (`tls`); or let only members reach the ports, and set `insecure`"
     )]
     Exposed {
         /// A member.
@@ -99,10 +99,10 @@ pub enum ClusterError {
 fn shards_refused(shards: u16, port: u16) -> String {
     let most = 65_536 - u32::from(port);
     match shards {
-        0 => "0 shards would leave no port to listen at; use 1, or leave that out".to_owned(),
+        0 => "shards 0 leaves no port to listen at; use 1, or remove the setting".to_owned(),
         _ => format!(
-            "{shards} shards from port {port} on would need port {last}, and the last is 65535; use \
-             at most {most}, or a lower port",
+            "shards {shards}, from port {port} on, would need port {last}, above 65535; use at \
+             most {most}, or a lower port",
             last = u32::from(port) + u32::from(shards) - 1
         ),
     }

@@ -58,7 +58,7 @@ fn a_hanging_name_service_costs_a_share_and_is_reported() {
     assert_eq!(lookup.known(), [at_9(1)]);
     let error = outcome.map(drop).expect_err("nobody answers");
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-    assert!(error.to_string().contains("the name service does not answer"), "{error}");
+    assert!(error.to_string().contains("the name server does not answer"), "{error}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_refusal_is_one_while_the_name_service_is_down() {
     let lookup = Lookup::that_knows("member.test:9", &[at_9(1)], failed);
     let (_, (_, outcome)) = ends(&network, connect.attempt(lookup));
     let error = security.explained(outcome.map(drop).expect_err("it is no member"));
-    for words in ["it does not speak TLS", "was not found now: it is down"] {
+    for words in ["it does not speak TLS", "cannot be resolved now: it is down"] {
         assert!(error.to_string().contains(words), "{error}");
     }
     assert!(security.is_refusal(&error), "{error:?}");

@@ -58,9 +58,9 @@ fn a_peer_that_hangs_up_or_answers_is_left() {
     };
     assert_eq!(ends(|_| ()), Ok(()));
     let cases: [(Act, &str); 6] = [
-        (|it| it.hangs_up(), "it hung up"),
-        (|it| it.fails_to_be_read(io::ErrorKind::UnexpectedEof), "it hung up"),
-        (|it| it.says(b"SSH-2.0-x"), "as no member does"),
+        (|it| it.hangs_up(), "it closed the connection"),
+        (|it| it.fails_to_be_read(io::ErrorKind::UnexpectedEof), "it closed the connection"),
+        (|it| it.says(b"SSH-2.0-x"), "its answer is not a member's"),
         (|it| it.says(&[HANDSHAKE, 3]), "it speaks TLS"),
         (|it| it.says(&[COMPLAINT, 3]), "it speaks TLS"),
         (|it| it.fails_to_be_read(io::ErrorKind::ConnectionReset), "reset"),

@@ -50,7 +50,7 @@ impl Tls {
         // It may be the application's own. The thread that reads again and again must outlive it.
         let read = panic::catch_unwind(AssertUnwindSafe(|| (self.0)()));
         read.unwrap_or_else(|_| {
-            let why = "what reads the credentials has panicked; standard error says why";
+            let why = "the code that reads the credentials panicked; see standard error";
             Err(CredentialsError::Unfit(why.to_owned()))
         })
     }
@@ -86,7 +86,7 @@ pub enum CredentialsError {
         why: String,
     },
     /// A part is missing or is no PEM.
-    #[error("{what} holds no {part} that can be read: {why}")]
+    #[error("{what} contains no readable {part}: {why}")]
     Pem {
         /// Where it was looked for.
         what: String,

@@ -39,23 +39,26 @@ pub(in crate::quorum) fn reason(error: &io::Error) -> &'static str {
     }
 }
 
-const CLOCK: &str = "renew it, or correct this machine's clock if that is wrong";
+const CLOCK: &str = "renew it, or correct this machine's clock";
 
 pub(super) fn plain(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(certificate) => certificates(certificate),
         Error::NoCertificatesPresented => {
-            "it presents no certificate; only members have one".to_owned()
+            "it presents no certificate; only members are let in".to_owned()
         }
         Error::InvalidMessage(InvalidMessage::MessageTooLarge) => {
-            "it sends a record larger than TLS permits; let only members reach the port".to_owned()
+            "it sends a record larger than TLS allows; let only members reach the port".to_owned()
         }
         Error::InvalidMessage(_) => {
-            "it does not speak TLS; give it its certificate and key, or let only members reach the port"
+            "it does not speak TLS; give it a certificate and key, or let only members reach the \
+             port"
                 .to_owned()
         }
         Error::PeerIncompatible(_) => {
-            format!("it speaks no TLS 1.3 as members do ({error}); let only members reach the port")
+            format!(
+                "it does not speak TLS 1.3 as members do ({error}); let only members reach the port"
+            )
         }
         Error::AlertReceived(alert) => alerts(*alert),
         error => error.to_string(),
@@ -77,8 +80,8 @@ fn certificates(error: &CertificateError) -> String {
                 .to_owned()
         }
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            "its certificate is not for both ends of a connection; its extended key usage must name \
-             serverAuth and clientAuth, or be left out"
+            "its certificate is not valid for both ends of a connection; its extended key usage \
+             must include serverAuth and clientAuth, or be absent"
                 .to_owned()
         }
         CertificateError::BadEncoding => {
@@ -95,13 +98,13 @@ fn certificates(error: &CertificateError) -> String {
 fn other(why: &str) -> String {
     match why {
         "CaUsedAsEndEntity" => {
-            "its certificate is an authority's own; give it one that the authority \
-                                has signed for it, as `election cluster add-key` does"
+            "its certificate is an authority's own; give it one signed by the authority, as \
+             `election cluster add-key` does"
                 .to_owned()
         }
         "UnsupportedCriticalExtension" => {
-            "its certificate has a critical extension that is not known \
-                                           here; sign it without, or not as critical"
+            "its certificate has an unknown critical extension; issue one without it, or mark it \
+             as not critical"
                 .to_owned()
         }
         why => why.to_owned(),
@@ -111,18 +114,16 @@ fn other(why: &str) -> String {
 /// What the other side has said of this one.
 fn alerts(alert: AlertDescription) -> String {
     let why = match alert {
-        AlertDescription::CertificateExpired => {
-            "it says that this member's certificate has expired"
-        }
+        AlertDescription::CertificateExpired => "it rejects our certificate as expired",
         AlertDescription::UnknownCA | AlertDescription::DecryptError => {
-            "it says that this member's certificate is not signed by its authority"
+            "it does not trust our certificate, which its authority has not signed"
         }
         AlertDescription::CertificateRequired => "it demands a certificate",
         AlertDescription::BadCertificate
         | AlertDescription::CertificateUnknown
         | AlertDescription::CertificateRevoked
-        | AlertDescription::AccessDenied => "it does not accept this member's certificate",
-        alert => return format!("it has refused the connection ({alert:?}); its log says why"),
+        | AlertDescription::AccessDenied => "it does not accept our certificate",
+        alert => return format!("it refused the connection ({alert:?}); see its log"),
     };
-    format!("{why}; its log says more")
+    format!("{why}; see its log")
 }

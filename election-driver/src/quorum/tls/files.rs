@@ -28,7 +28,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     File::from(file).take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
-        let why = "it has more than a mebibyte; name the file with the certificates or the key";
+        let why = "it is larger than 1 MiB; name the file with the certificates or the key";
         return Err(why.to_owned());
     }
     Ok(bytes)
@@ -36,18 +36,18 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 fn not_regular(kind: FileType) -> String {
     let what = match kind {
-        _ if kind.is_dir() => return "it is a directory; name the file in it".to_owned(),
+        _ if kind.is_dir() => return "it is a directory; name a file in it".to_owned(),
         _ if kind.is_fifo() => "a pipe",
         _ if kind.is_socket() => "a socket",
         _ => "a device",
     };
-    format!("it is {what} and no regular file; put a file in PEM in its place, or correct the path")
+    format!("it is {what}, not a regular file; replace it with a PEM file, or correct the path")
 }
 
 fn explained(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound => format!("{error}; correct the path, or put the file there"),
-        ErrorKind::PermissionDenied => format!("{error}; permit it to the user of this process"),
+        ErrorKind::NotFound => format!("{error}; correct the path, or create the file"),
+        ErrorKind::PermissionDenied => format!("{error}; give the user of this process access"),
         _ => error.to_string(),
     }
 }
@@ -72,13 +72,13 @@ mod tests {
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         std::os::unix::fs::symlink(&pipe, &link).unwrap();
         let _listener = UnixListener::bind(&socket).unwrap();
-        let remedy = "and no regular file; put a file in PEM in its place, or correct the path";
-        assert_refused(&pipe, &format!("it is a pipe {remedy}"));
-        assert_refused(&link, &format!("it is a pipe {remedy}"));
-        assert_refused(&socket, &format!("it is a socket {remedy}"));
-        assert_refused(Path::new("/dev/zero"), &format!("it is a device {remedy}"));
-        assert_refused(place.path(), "it is a directory; name the file in it");
-        assert_refused(&place.path().join("none"), "correct the path, or put the file there");
+        let remedy = ", not a regular file; replace it with a PEM file, or correct the path";
+        assert_refused(&pipe, &format!("it is a pipe{remedy}"));
+        assert_refused(&link, &format!("it is a pipe{remedy}"));
+        assert_refused(&socket, &format!("it is a socket{remedy}"));
+        assert_refused(Path::new("/dev/zero"), &format!("it is a device{remedy}"));
+        assert_refused(place.path(), "it is a directory; name a file in it");
+        assert_refused(&place.path().join("none"), "correct the path, or create the file");
     }
 
     #[test]
@@ -90,6 +90,6 @@ mod tests {
         file.set_len(LONGEST).unwrap();
         assert_eq!(read(&link).unwrap().len(), 1 << 20);
         file.set_len(1 << 40).unwrap();
-        assert_refused(&link, "more than a mebibyte; name the file with");
+        assert_refused(&link, "larger than 1 MiB; name the file with");
     }
 }

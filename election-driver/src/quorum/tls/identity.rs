@@ -194,7 +194,7 @@ impl Identity {
         };
         let count = u8::try_from(places.members.count()).unwrap_or(u8::MAX);
         let clients = (0..count).map(Peer::new).map(client).collect::<Result<_, _>>()?;
-        let unreadable = || unfit("the end of a certificate's validity cannot be read".to_owned());
+        let unreadable = || unfit("a certificate's expiry cannot be read".to_owned());
         let certificate = soonest(chain).ok_or_else(unreadable)?;
         // Of several, one replaces the others.
         let authority = authority.iter().filter_map(ends).max().ok_or_else(unreadable)?;
@@ -236,7 +236,8 @@ impl Identity {
         let stream = shaken.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
                 let why =
-                    "it hung up during the handshake; its log says why, or it has no certificate";
+                    "it closed the connection during the handshake; see its log, or give it a \
+                     certificate";
                 io::Error::new(error.kind(), why)
             }
             _ => error,

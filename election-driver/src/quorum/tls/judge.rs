@@ -32,20 +32,20 @@ pub(super) enum Unfit {
     #[error("its certificate cannot be read")]
     Unreadable,
     #[error(
-        "its certificate names no member of this cluster; it names {0}. Give it one that names it, by a \
-         URI as `election cluster add-key` writes it"
+        "its certificate names no member of this cluster; it names {0}. Give it one that names a \
+         member, by a URI as `election cluster add-key` writes it"
     )]
     Nobody(Names),
-    #[error("its certificate names several members: {0}. Give each member its own")]
+    #[error("its certificate names several members: {0}. Give every member its own")]
     Several(Names),
     #[error(
-        "the certificate there is that of {0}, and {1} was expected; correct the addresses, or \
-             give each its own certificate"
+        "its certificate is {0}'s instead of {1}'s; correct the addresses, or give every member \
+         its own certificate"
     )]
     Another(Names, String),
     #[error(
-        "its certificate, {0}, is not on the list of those accepted of {1}; if it was not taken off on \
-         purpose, add it"
+        "its certificate, {0}, is not on the list of accepted certificates of {1}; unless it was \
+         removed on purpose, add it"
     )]
     NotAccepted(Fingerprint, String),
 }
@@ -106,7 +106,7 @@ impl Judge {
     pub(super) fn another(&self, certificate: &CertificateDer<'_>, me: Peer) -> Option<String> {
         let Err(Unfit::Another(names, id)) = self.is(certificate, me) else { return None };
         Some(format!(
-            "the certificate is that of {names}, and this member is {id}; name its own files"
+            "the certificate names {names}, but this member is {id}; name the files of {id}"
         ))
     }
 
@@ -179,7 +179,7 @@ fn unfit(why: Unfit) -> Error {
 }
 
 fn only_tls13() -> Result<HandshakeSignatureValid, Error> {
-    Err(Error::General("TLS 1.3 is the only version spoken here".to_owned()))
+    Err(Error::General("only TLS 1.3 is supported".to_owned()))
 }
 
 /// Whether whoever presents a certificate has its key.

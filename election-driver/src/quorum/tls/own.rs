@@ -17,20 +17,18 @@ pub(super) fn why_not(
             format!("this member's own certificate: {}", explain::plain(error))
         }
         Error::InconsistentKeys(_) => match chain.iter().skip(1).any(|other| fits(other, key)) {
-            true => {
-                "this member's own certificate does not stand first in its file; put it before \
-                     those that have signed it"
-                    .to_owned()
-            }
+            true => "this member's own certificate is not first in its file; put it before the \
+                     certificates that signed it"
+                .to_owned(),
             false => {
-                "this member's key does not belong to its certificate; name the key that was made \
-                      with it, or make both anew with `election cluster add-key`"
+                "this member's key does not belong to its certificate; name the matching key, or \
+                 make a new pair with `election cluster add-key`"
                     .to_owned()
             }
         },
         _ if provider().key_provider.load_private_key(key.clone_key()).is_err() => {
-            "this member's key is of a kind that is not supported; use ECDSA (P-256 or P-384), \
-             Ed25519, or RSA with 2048 to 4096 bits, as `election cluster add-key` makes one"
+            "this member's key type is not supported; use ECDSA (P-256 or P-384), Ed25519, or RSA \
+             with 2048 to 4096 bits; `election cluster add-key` makes one"
                 .to_owned()
         }
         error => format!("this member's key and certificate cannot be used: {error}"),

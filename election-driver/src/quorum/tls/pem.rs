@@ -18,9 +18,11 @@ pub(super) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
 /// The first private key of a text.
 pub(super) fn key(text: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
     if is_locked(text) {
-        return Err("it has a passphrase, which nobody can enter here; write it without one, as \
-                    `openssl pkey -in OLD -out NEW` does, and let nobody else read it"
-            .to_owned());
+        return Err(
+            "it is encrypted with a passphrase; decrypt it with `openssl pkey -in OLD -out NEW`, \
+             and let nobody else read it"
+                .to_owned(),
+        );
     }
     PrivateKeyDer::from_pem_slice(text).map_err(|error| why_not(text, &error))
 }
@@ -36,21 +38,21 @@ fn why_not(text: &[u8], error: &Error) -> String {
     match error {
         // Before all else: the mark hides the first line.
         _ if text.starts_with(b"\xef\xbb\xbf") => {
-            "it begins with a byte-order mark; save it without one, as plain ASCII".to_owned()
+            "it starts with a byte-order mark; save it as plain ASCII".to_owned()
         }
         _ if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") => {
             "it is UTF-16; save it as plain ASCII".to_owned()
         }
         Error::NoItemsFound => absent(text),
         Error::MissingSectionEnd { end_marker } => format!(
-            "it is cut short, -----END {}----- is missing; copy the file again, whole",
+            "it is cut short: -----END {}----- is missing; copy the whole file again",
             String::from_utf8_lossy(end_marker).escape_debug()
         ),
         Error::Base64Decode(_) => {
-            "between -----BEGIN and -----END stands what is no Base64; copy the file again, whole"
+            "the text between -----BEGIN and -----END is not Base64; copy the whole file again"
                 .to_owned()
         }
-        error => format!("{error}; give the file in PEM, whole"),
+        error => format!("{error}; use a complete PEM file"),
     }
 }
 
@@ -61,14 +63,14 @@ fn absent(text: &[u8]) -> String {
     let found: Vec<_> = begins.filter_map(|rest| rest.strip_suffix("-----")).collect();
     match found.first() {
         Some(other) => {
-            format!("it holds {:?} instead; name the right file", other.escape_debug().to_string())
+            format!("it contains {:?} instead; name the right file", other.escape_debug().to_string())
         }
         // A sequence whose length takes two bytes: so begin certificates and most keys.
         None if text.starts_with(&[0x30, 0x82]) => "it is DER; convert it to PEM, as `openssl x509 \
                                                      -inform der` or `openssl pkey -inform der` does"
             .to_owned(),
         None => {
-            "there is none between -----BEGIN and -----END in it; give the file in PEM".to_owned()
+            "it contains no -----BEGIN and -----END; use a PEM file".to_owned()
         }
     }
 }
@@ -95,11 +97,11 @@ mod tests {
 
     #[test]
     fn a_text_that_cannot_be_used_is_told_with_cause_and_remedy() {
-        told("", "there is none between");
+        told("", "it contains no -----BEGIN");
         told("\u{feff}", "a byte-order mark");
         told(b"\xff\xfe-\0-\0", "UTF-16");
         told([0x30, 0x82, 1, 2], "it is DER");
-        told("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n", "holds \"PUBLIC KEY\"");
+        told("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n", "contains \"PUBLIC KEY\"");
         let [certificate, own] = made();
         for text in [&certificate, &own] {
             let marked = format!("\u{feff}{text}");
@@ -107,8 +109,8 @@ mod tests {
             let half = &text[..text.len() / 2];
             for (text, words) in [
                 (&*marked, "a byte-order mark"),
-                (half, "it is cut short, -----END "),
-                (&broken, "no Base64"),
+                (half, "it is cut short: -----END "),
+                (&broken, "not Base64"),
             ] {
                 let said = match text.contains("PRIVATE KEY") {
                     true => key(text.as_bytes()).map(drop),
@@ -121,8 +123,8 @@ mod tests {
         // One that is whole does not stand for one that is not.
         let second = format!("{certificate}{}", &certificate[..certificate.len() / 2]);
         assert!(certificates(second.as_bytes()).unwrap_err().contains("cut short"));
-        assert!(key(certificate.as_bytes()).unwrap_err().contains("holds \"CERTIFICATE\""));
-        assert!(certificates(own.as_bytes()).unwrap_err().contains("holds \"PRIVATE KEY\""));
+        assert!(key(certificate.as_bytes()).unwrap_err().contains("contains \"CERTIFICATE\""));
+        assert!(certificates(own.as_bytes()).unwrap_err().contains("contains \"PRIVATE KEY\""));
     }
 
     #[test]

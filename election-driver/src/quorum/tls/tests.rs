@@ -131,7 +131,7 @@ fn each_end_refuses_who_is_not_that_member() {
     };
     let elsewhere = [certificate_name("c 2", "b")];
     let cases: [(Credentials, &str, &str); 8] = [
-        (foreign, "not signed by this cluster's authority", "not signed by its authority"),
+        (foreign, "not signed by this cluster's authority", "its authority has not signed"),
         (signed(&[], |_| ()), "it names nobody", "does not accept"),
         (
             signed(&elsewhere, |_| ()),
@@ -143,7 +143,7 @@ fn each_end_refuses_who_is_not_that_member() {
         (
             signed(&names(&["b"]), |params| params.not_after = date_time_ymd(2020, 1, 1)),
             "has expired",
-            "has expired",
+            "as expired",
         ),
         (
             signed(&names(&["b"]), |params| params.not_before = date_time_ymd(2999, 1, 1)),
@@ -154,7 +154,7 @@ fn each_end_refuses_who_is_not_that_member() {
             signed(&names(&["b"]), |params| {
                 params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
             }),
-            "not for both ends",
+            "not valid for both ends",
             "",
         ),
     ];
@@ -182,8 +182,8 @@ fn a_member_is_only_itself() {
     let (a, c) = (identity("a", &authority.of("a")), identity("c", &authority.of("c")));
     // c is where b was expected.
     let [near, far] = meet(&a, &c).map(|end| end.unwrap_err());
-    assert!(near.contains("election://c%201/c, and b was expected"), "{near}");
-    assert!(far.contains("does not accept this member's certificate"), "{far}");
+    assert!(near.contains("election://c%201/c's instead of b's"), "{near}");
+    assert!(far.contains("does not accept our certificate"), "{far}");
     // c is c to b, whatever it says later.
     assert_eq!(meet(&c, &as_b(&authority)), [Ok(None), Ok(Some(Peer::new(2)))]);
 }
@@ -198,7 +198,7 @@ fn who_is_taken_off_the_list_is_refused() {
     let [_, far] = meet(&identity("a", &old), &b);
     let said = far.unwrap_err();
     assert!(said.contains(&fingerprint(&old).to_string()), "{said}");
-    assert!(said.contains("not on the list of those accepted of a"), "{said}");
+    assert!(said.contains("not on the list of accepted certificates of a"), "{said}");
     assert_eq!(meet(&identity("a", &new), &b)[1], Ok(Some(A)));
     // A list that accepts nothing accepts nobody; members without one are not affected.
     let b = identity("b", &authority.of("b").accept("a", []).accept("x", [listed]));
@@ -235,7 +235,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
     };
     let a = authority.of("a");
     for (said, part) in [
-        (refusal("b", &a), "that of election://c%201/a, and this member is b"),
+        (refusal("b", &a), "names election://c%201/a, but this member is b"),
         (
             refusal("a", &Credentials { authority: other.of("a").authority, ..authority.of("a") }),
             "not signed by this cluster's authority",
@@ -256,7 +256,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
                     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
                 })),
             ),
-            "not for both ends",
+            "not valid for both ends",
         ),
         (
             refusal(
@@ -265,7 +265,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
                     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 })),
             ),
-            "not for both ends",
+            "not valid for both ends",
         ),
         (
             refusal("a", &Credentials { key: authority.of("a").key, ..authority.of("a") }),
@@ -334,7 +334,7 @@ fn what_is_no_handshake_is_named() {
     for (bytes, part) in [
         (&b"*5\r\n$2\r\nHB\r\n$1\r\n0\r\n$2\r\nn3\r\n"[..], "does not speak TLS"),
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "does not speak TLS"),
-        (b"\x16\x03\x01\xff\xff\x01\x00\x00\x00", "larger than TLS permits"),
+        (b"\x16\x03\x01\xff\xff\x01\x00\x00\x00", "larger than TLS allows"),
         (b"", "eof"),
         (b"\x16\x03\x01\x00\x05\x01", "eof"),
     ] {

@@ -66,11 +66,11 @@ fn a_host_on_which_sessions_could_pile_up_rests() {
     let tried: Vec<_> = silent_round(&choice, &progress).into_iter().map(|(at, _)| at).collect();
     assert_eq!(tried, [1]);
     let said = choice.failed().unwrap().to_string();
-    assert!(said.contains("a: it has not answered"), "it is named while it rests: {said}");
+    assert!(said.contains("a: it did not answer"), "it is named while it rests: {said}");
 }
 
 fn refusal() -> StoreError {
-    StoreError::new(Failure::Fatal, "nobody of this name")
+    StoreError::new(Failure::Fatal, "does not accept this user")
 }
 
 /// The server knows that the client is gone.
@@ -150,7 +150,9 @@ fn a_host_of_another_cluster_is_refused_once_one_is_known() {
     told(1, None).unwrap();
     told(0, Some("x")).unwrap();
     told(1, Some("x")).unwrap();
-    for (other, words) in [(Some("y"), "another cluster (y) than a (x)"), (None, "does not tell")] {
+    for (other, words) in
+        [(Some("y"), "a different cluster (y) from a (x)"), (None, "does not reveal")]
+    {
         let error = told(1, other).unwrap_err();
         assert_eq!(error.kind, Failure::Fatal);
         assert!(error.to_string().contains(words), "{error}");
@@ -168,5 +170,5 @@ fn an_error_tells_of_this_round_only() {
     assert!(choice.failed().is_none());
     round.next(&progress);
     let said = choice.failed().unwrap().to_string();
-    assert!(said.contains("a: it has not answered") && !said.contains("b:"), "{said}");
+    assert!(said.contains("a: it did not answer") && !said.contains("b:"), "{said}");
 }

@@ -93,7 +93,10 @@ fn the_target_is_taken_out_of_the_url() {
         refused(&format!("postgres://a,b/d?target_session_attrs={other}"), "write read-write");
     }
     refused("postgres://h/d?target_session_attrs=standby", "target_session_attrs=standby");
-    refused("postgres://h/d?target_session_attrs=bogus", "target_session_attrs has a value that");
+    refused(
+        "postgres://h/d?target_session_attrs=bogus",
+        "target_session_attrs has an unknown value",
+    );
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn a_list_that_is_wrong_names_the_remedy() {
         ("both://me:hunter2@a,c:0/d", "the port of host 2 is not a number"),
         ("both://me:hunter2@a,c:65536/d", "the port of host 2 is not a number"),
         ("both://me:hunter2@a,c:+1/d", "the port of host 2 is not a number"),
-        ("both://me:hunter2@a,::1/d", "an IPv6 address stands in brackets"),
+        ("both://me:hunter2@a,::1/d", "an IPv6 address needs brackets"),
         ("both://me:hunter2@a,[::1/d", "bracket of host 2 is not closed"),
         ("both://me:hunter2@a,[::1]5/d", "bracket of host 2 is not closed"),
         ("both://me:hun,ter2@a,b/d", "a comma as %2C"),
@@ -124,7 +127,7 @@ fn a_list_that_is_wrong_names_the_remedy() {
         ("mysql://a,b/d?socket=/run/my.sock", "a socket leads to one server"),
         ("postgres://a,b/d?host=c,d", "list them once"),
         ("postgres://a,b/d?port=1,2", "write each after its host"),
-        ("postgres://a,b/d?hostaddr=10.0.0.1", "hostaddr goes with one host"),
+        ("postgres://a,b/d?hostaddr=10.0.0.1", "hostaddr takes one host"),
         ("postgres:///d?host=a,b,c&port=1,2", "3 hosts and 2 ports"),
         ("postgres:///d?host=a,,c", "host 2 of the list is empty"),
         ("postgres:///d?host=a,b&port=1,x", "the port of host 2 is not a number"),

@@ -72,12 +72,12 @@ impl Told {
     }
 }
 
-const APART: &str = "this Galera node is not in the primary component, or not ready (wsrep_ready); it \
-                     joins again by itself once it reaches the majority of the nodes";
-const REFUSES: &str = "this Galera node refuses all statements (wsrep_reject_queries); set that to \
-                       NONE once it may be used again";
-const READS: &str = "it takes no writes (read_only or tx_read_only is on: a replica?); list the \
-                     primary, too, or switch that off if this is the primary";
+const APART: &str = "this Galera node is not in the primary component, or not ready (wsrep_ready); \
+                     it rejoins by itself once it reaches a majority of the nodes";
+const REFUSES: &str = "this Galera node refuses all statements (wsrep_reject_queries); set it to \
+                       NONE once the node may be used again";
+const READS: &str = "it accepts no writes (read_only or tx_read_only is on: a replica?); list the \
+                     primary too, or turn that off if this is the primary";
 
 impl MySqlServer {
     /// Opens a session on a host, if it is one to use.

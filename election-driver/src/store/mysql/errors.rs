@@ -59,9 +59,9 @@ fn number(error: &sqlx::Error) -> Option<u16> {
 }
 
 /// The server tells an ordinary user nothing about other users' transactions.
-const HELD: &str = "another transaction holds the leader row or its table; an administrator finds \
-                    it in information_schema.INNODB_TRX, or in SHOW FULL PROCESSLIST for a table \
-                    or a global read lock (LOCK TABLES, FLUSH TABLES WITH READ LOCK)";
+const HELD: &str = "another transaction holds the leader row or its table; find it in \
+                    information_schema.INNODB_TRX, or in SHOW FULL PROCESSLIST for a table or a \
+                    global read lock (LOCK TABLES, FLUSH TABLES WITH READ LOCK)";
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     let number = number(&error);
@@ -82,28 +82,27 @@ fn meaning(
         // On a cluster also at the commit: another server was first with one of its rows.
         DEADLOCK => (
             Failure::Conflict,
-            "the statement lost a deadlock and was undone, with the whole transaction that it \
-             was in; roll it back, and try again in another",
+            "the statement lost a deadlock, and its whole transaction was undone; roll back, and \
+             try again in another",
         ),
         1047 if message.contains("WSREP") => (
             Failure::Transient,
             "this server of a Galera cluster is cut off from the majority of the others, or has \
-             not caught up with them yet, and takes no statements (wsrep_cluster_status, \
-             wsrep_local_state_comment); mend its network or start the servers that are \
-             missing, or connect to another",
+             not caught up with them yet, and accepts no statements (wsrep_cluster_status, \
+             wsrep_local_state_comment); repair its network, start the missing servers, or connect \
+             to another",
         ),
         // It may have reached the other servers of a cluster.
         1180 => (
             Failure::Ambiguous,
-            "the server has failed during the commit (on a Galera cluster: it was cut off from \
-             the others meanwhile), so nobody knows yet whether it was made; the server's log \
-             tells more",
+            "the server failed during the commit (on a Galera cluster: it was cut off from the \
+             others), so the outcome of the commit is unknown; see the server's log",
         ),
         // With innodb_snapshot_isolation.
         1020 => (
             Failure::Conflict,
-            "a row has changed since this transaction first looked, and the server has undone \
-             all of the transaction; roll it back, and try again in another",
+            "a row has changed since this transaction first read it, and the server undid the \
+             whole transaction; roll back, and try again in another",
         ),
         // The server does not tell which of the two it was.
         1969 | 3024 => (
@@ -114,32 +113,32 @@ fn meaning(
         ),
         1317 => (
             Failure::Transient,
-            "the server has cancelled the statement: somebody has told it to (KILL QUERY), or its Galera \
-             cluster was regrouping, because a server joined, left or was cut off",
+            "the server cancelled the statement: somebody asked it to (KILL QUERY), or its Galera \
+             cluster was regrouping because a server joined, left or was cut off",
         ),
-        1927 => (Failure::Ambiguous, "an administrator has ended the connection"),
+        1927 => (Failure::Ambiguous, "an administrator ended the connection"),
         4031 => (
             Failure::Transient,
-            "the server has ended the connection, which was idle for long: this process was \
-             stopped, or has too little processor time",
+            "the server ended the connection after a long idle time: this process was paused, or \
+             is short of CPU time",
         ),
         1040 => (
             Failure::Transient,
-            "the server has no connection left; end idle ones, or raise its max_connections",
+            "the server has no free connection; end idle ones, or raise max_connections",
         ),
         1203 | 1226 => (
             Failure::Transient,
-            "the server has no connection left for this user; end idle ones, or raise the \
-             user's limit (max_user_connections, MAX_USER_CONNECTIONS)",
+            "the server has no free connection for this user; end idle ones, or raise the user's \
+             limit (max_user_connections, MAX_USER_CONNECTIONS)",
         ),
         1129 => (
             Failure::Transient,
             "the server has blocked this machine after too many broken connections; run FLUSH \
-             HOSTS on it, and find what breaks them",
+             HOSTS on the server, and find out what breaks them",
         ),
         1130 => (
             Failure::Fatal,
-            "the server admits nobody from this machine; create a user for it ('USER'@'HOST')",
+            "the server accepts no user from this machine; create one for it ('USER'@'HOST')",
         ),
         1053 | 1077 | 1079 => (Failure::Transient, "the server is shutting down"),
         4151 | 3118 => {
@@ -148,16 +147,16 @@ fn meaning(
         1820 | 1862 => {
             (Failure::Fatal, "the user's password has expired; set another (ALTER USER …)")
         }
-        1045 | 1698 => (Failure::Fatal, "the server refused user or password"),
+        1045 | 1698 => (Failure::Fatal, "the server rejected the user or password"),
         1049 => (
             Failure::Fatal,
-            "there is no database of this name on the server; create it (CREATE DATABASE), or \
-             correct the name at the end of the URL's path",
+            "the server has no database of this name; create it (CREATE DATABASE), or correct the \
+             name at the end of the URL's path",
         ),
         1044 if connecting => (
             Failure::Fatal,
-            "there is no database of this name on the server, or this database user lacks a \
-             right to it; check the name, and grant rights on its tables",
+            "the server has no database of this name, or this database user has no right to it; \
+             check the name, and grant rights on its tables",
         ),
         1021 | 1114 => (Failure::Fatal, "the server's disk is full; free some space"),
         _ => return ours(number, message).or_else(|| class(code)),
@@ -176,7 +175,7 @@ fn known(number: u16) -> Option<StoreErrorCode> {
 fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
     let what = match number {
         MISSING => {
-            "the tables are missing or of an older version; create them with `ensure_schema` or \
+            "the tables are missing or from an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
         NO_COLUMN => STRANGE,
@@ -185,7 +184,7 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
         _ if DENIED.contains(&number) => {
             "this database user lacks a right, or the tables are not there yet; have them created \
              (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
-             SELECT on them to look on; to take part, also INSERT and UPDATE on election_leader, \
+             SELECT on them to inspect; to take part, also INSERT and UPDATE on election_leader, \
              all of SELECT, INSERT, UPDATE and DELETE on election_candidate, and INSERT on \
              election_fence (on a Galera cluster DELETE too)"
         }
@@ -195,16 +194,16 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
     Some((Failure::Fatal, what))
 }
 
-const READS: &str = "this server only reads (a replica?), or this session does; connect to the \
-                     primary, or switch read_only and tx_read_only (transaction_read_only) off";
+const READS: &str = "this server is read-only (a replica?), or this session is; connect to the \
+                     primary, or turn read_only and tx_read_only (transaction_read_only) off";
 
 /// The meaning of a SQLSTATE whose number needs no words of its own. A statement that the server
 /// has refused outright was not executed, and will be refused again.
 fn class(code: &str) -> Option<(Failure, &'static str)> {
     matches!(code.get(..2)?, "0A" | "21" | "22" | "23" | "25" | "42").then_some((
         Failure::Fatal,
-        "the server refuses the statement; check that the tables are this program's, unchanged, and \
-         that the server is MySQL 8 or MariaDB 10.4, or later",
+        "the server rejects the statement; check that the tables belong to this program and are \
+         unchanged, and that the server is MySQL 8 or MariaDB 10.4, or later",
     ))
 }
 
@@ -248,6 +247,6 @@ mod tests {
         let said = "Got error 5 \"Input/output error\" during COMMIT";
         let (kind, remedy) = means(1180, "HY000", said).unwrap();
         assert_eq!(kind, Failure::Ambiguous);
-        assert!(remedy.contains("nobody knows"), "{remedy}");
+        assert!(remedy.contains("is unknown"), "{remedy}");
     }
 }

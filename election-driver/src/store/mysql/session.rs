@@ -48,7 +48,7 @@ pub(super) async fn bound(
     let bound = format!("SET wait_timeout={seconds},net_read_timeout={seconds}");
     match connection.execute(AssertSqlSafe(bound)).await {
         Err(error) if error.as_database_error().is_some() => {
-            tracing::debug!(%error, "the server does not end sessions that are idle");
+            tracing::debug!(%error, "the server does not end idle sessions");
             Ok(false)
         }
         Err(error) => Err(explain(error, Failure::Transient)),
@@ -109,7 +109,7 @@ pub(super) async fn begin(
         let wished = connection.execute(AssertSqlSafe(wish)).await;
         known = wished.is_ok();
         if let Err(error) = wished {
-            tracing::trace!(%error, "a server of another kind");
+            tracing::trace!(%error, "a server of an unknown kind");
         }
         progress.heard();
     }
@@ -136,7 +136,7 @@ impl Named {
         };
         match ended.await {
             Err(error) if error.as_database_error().is_some() && !is_given_up(&error) => {
-                tracing::debug!(%error, "a session that was given up is left to end by itself");
+                tracing::debug!(%error, "an abandoned session is left to end by itself");
                 Ok(())
             }
             ended => ended,
@@ -166,10 +166,10 @@ pub(super) async fn lock_making(
         Some(number) => {
             format!("connection {number} does (SHOW PROCESSLIST; KILL {number} ends it)")
         }
-        None => "it has ended meanwhile; try again".to_owned(),
+        None => "it has ended since; try again".to_owned(),
     };
     let context =
-        format!("somebody else is creating tables here, or holds the lock {MAKING:?}: {who}");
+        format!("another session is creating tables, or holds the lock {MAKING:?}: {who}");
     Err(StoreError::new(Failure::Conflict, context))
 }
 

@@ -106,20 +106,20 @@ impl Settings {
     pub(super) fn fit_for_transactions(&self) -> Result<(), &'static str> {
         if !self.foreign_keys {
             return Err(
-                "foreign_key_checks is off in this session, so nothing would wait for a fence; run \
+                "foreign_key_checks is off in this session, so fences would have no effect; run \
                  SET SESSION foreign_key_checks = 1",
             );
         }
         if !self.clock_goes {
             return Err(
-                "the clock stands still in this session (SET timestamp), and would judge whose \
-                 lease has run out; run SET SESSION timestamp = DEFAULT",
+                "the clock is frozen in this session (SET timestamp), but decides which leases \
+                 have expired; run SET SESSION timestamp = DEFAULT",
             );
         }
         if self.cluster == Some(false) {
             return Err(
-                "wsrep_on is off in this session, so the other servers of the Galera cluster would \
-                 never learn what it writes, and two could lead; run SET SESSION wsrep_on = 1",
+                "wsrep_on is off in this session, so the other Galera servers would never see what \
+                 it writes, and two processes could lead; run SET SESSION wsrep_on = 1",
             );
         }
         Ok(())
@@ -129,10 +129,9 @@ impl Settings {
     pub(super) fn fit_for_statements(&self) -> Result<(), &'static str> {
         if self.in_transaction == Some(true) {
             return Err(
-                "a transaction is open in this session that sqlx knows nothing of (begun by the \
-                 server's init_connect, or by hand), so what is done here would only be committed \
-                 with it; end it, and begin one with sqlx (`Connection::begin`, `Pool::begin`) if \
-                 one is meant",
+                "this session has an open transaction that sqlx did not begin (it was begun by the \
+                 server's init_connect, or by hand), so nothing would be committed before it; end \
+                 it, and begin one with sqlx if you need one (`Connection::begin`, `Pool::begin`)",
             );
         }
         if !self.autocommit {

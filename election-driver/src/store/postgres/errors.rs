@@ -38,51 +38,53 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             "40001" | "40P01" => (Failure::Conflict, RACE),
             CANCELLED if message.contains("statement timeout") => (
                 Failure::Transient,
-                "the server took too long over the statement and has given it up; check what it is \
-                 busy with (pg_stat_activity)",
+                "the server cancelled the statement because it took too long; check what the \
+                 server is busy with (pg_stat_activity)",
             ),
-            CANCELLED => (Failure::Transient, "somebody has cancelled the statement"),
+            CANCELLED => (Failure::Transient, "somebody cancelled the statement"),
             "57P01" | "57P02" => {
-                (Failure::Ambiguous, "an administrator, or the server, has ended the connection")
+                (Failure::Ambiguous, "an administrator, or the server, ended the connection")
             }
             "57P03" => (Failure::Transient, "the server is starting up or shutting down"),
             "25P03" => (
                 Failure::Transient,
-                "the server has ended a transaction that this process left idle; it was stopped, \
-                 or has too little processor time",
+                "the server ended a transaction that this process left idle: the process was \
+                 paused, or is short of CPU time; roll back, check that you still lead, and begin \
+                 another",
             ),
             "57P05" => (
                 Failure::Transient,
-                "the server has ended the connection, which was idle for long: this process was \
-                 stopped, or has too little processor time",
+                "the server ended the connection after a long idle time: this process was paused, \
+                 or is short of CPU time",
             ),
             FULL => (
                 Failure::Transient,
-                "the server has no connection left for this user and database; end idle ones, or \
-                 raise its max_connections or their CONNECTION LIMIT",
+                "the server has no free connection for this user and database; end idle ones, or \
+                 raise max_connections or their CONNECTION LIMIT",
             ),
             "28P01" | "28000" => (
                 Failure::Fatal,
-                "the server refused user or password, or admits nobody of this name from here; \
+                "the server rejected the user or password, or does not accept this user from here; \
                  check both, and the server's pg_hba.conf",
             ),
             "55000" if connecting => (
                 Failure::Fatal,
-                "the database admits nobody; allow it (ALTER DATABASE … ALLOW_CONNECTIONS true)",
+                "the database accepts no connections; allow them (ALTER DATABASE … \
+                 ALLOW_CONNECTIONS true)",
             ),
             "3D000" => (
                 Failure::Fatal,
-                "there is no database of this name on the server; create it (CREATE DATABASE), or \
-                 correct the name at the end of the URL's path",
+                "the server has no database of this name; create it (CREATE DATABASE), or correct \
+                 the name at the end of the URL's path",
             ),
             "55000" if message.contains("recovery is in progress") => (
                 Failure::Fatal,
-                "this server only reads: it is a replica, whose rows may be old; connect to the primary",
+                "this server is a read-only replica, whose rows may be old; connect to the primary",
             ),
             "42883" | "0A000" | "XX000" if asks_for_history(message) => (
                 Failure::Fatal,
                 "this server cannot tell whether it was promoted (Aurora and others); add \
-                 `?history=none` to the URL, and read in the guide's page `timing` what does not hold then",
+                 `?history=none` to the URL, and see the guide's page `timing` for what that costs",
             ),
             DENIED if asks_for_history(message) => (
                 Failure::Fatal,
@@ -92,21 +94,21 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             DENIED if message.contains("row-level security") => (
                 Failure::Fatal,
-                "row-level security hides rows of the election's tables from this database user, who \
-                 would take a row that it may not see for a missing one; switch it off there (ALTER TABLE … \
-                 DISABLE ROW LEVEL SECURITY), or exempt the user (ALTER ROLE … BYPASSRLS)",
+                "row-level security hides rows of the election's tables from this database user, \
+                 who would take an invisible row for a missing one; turn it off there (ALTER TABLE \
+                 … DISABLE ROW LEVEL SECURITY), or exempt the user (ALTER ROLE … BYPASSRLS)",
             ),
             DENIED if message.contains("for function") => (
                 Failure::Fatal,
-                "this database user may not call a function of the server's that elections need; grant \
-                 it EXECUTE on the one that the server names (GRANT EXECUTE ON FUNCTION … TO …)",
+                "this database user may not call a server function that elections need; grant it \
+                 EXECUTE on the function that the server names (GRANT EXECUTE ON FUNCTION … TO …)",
             ),
             // A statement that is prepared meanwhile.
             DENIED if connecting && message.contains("for schema") => (Failure::Fatal, RIGHTS),
             UNKNOWN if connecting => (
                 Failure::Fatal,
-                "the server does not know an option of the session; it is older than PostgreSQL 12: \
-                 update it, or use another",
+                "the server does not know a session option, so it is older than PostgreSQL 12: \
+                 upgrade it, or use another",
             ),
             DENIED if connecting => (
                 Failure::Fatal,
@@ -115,8 +117,8 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             "53100" => (Failure::Fatal, "the server's disk is full; free some space"),
             "53200" if message.contains("shared memory") => (
                 Failure::Transient,
-                "the server's table of locks is full; find who locks so many tables at once, or \
-                 raise max_locks_per_transaction on the server",
+                "the server's lock table is full; find out who locks so many tables, or raise \
+                 max_locks_per_transaction on the server",
             ),
             "53200" => (Failure::Transient, "the server is out of memory"),
             "40003" => return None,
@@ -153,20 +155,20 @@ fn asks_for_history(message: &str) -> bool {
 fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     let what = match code {
         MISSING => {
-            "the tables are missing or of an older version; create them with `ensure_schema` or \
+            "the tables are missing or from an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
         NO_COLUMN => STRANGE,
         EXISTS => {
-            "a table of this name is there already, but not the table of versions that belongs to \
-             it; use another prefix or schema, or restore it"
+            "a table of this name already exists without its version table; use another prefix or \
+             schema, or restore the version table"
         }
         "42P05" | "26000" => POOLER,
         "08P01" if message.contains("startup parameter") => POOLER,
         "08P01" => {
             return Some((
                 Failure::Ambiguous,
-                "the server, or a pooler before it, has ended the connection",
+                "the server, or a pooler in front of it, ended the connection",
             ));
         }
         "3F000" => {
@@ -176,17 +178,17 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
         "54000" if message.contains("NOTIFY queue") => {
             return Some((
                 Failure::Transient,
-                "the server's queue of notifications is full: a session that listens stays in a \
-                 transaction; end the one that the server's log names",
+                "the server's notification queue is full: a listening session stays in a \
+                 transaction; end the session that the server's log names",
             ));
         }
         "22P05" => {
-            "the encoding of the database lacks a character of a name or label; choose others, or \
+            "the database's encoding lacks a character of a name or label; choose another, or \
              create the database with ENCODING 'UTF8'"
         }
         READS => {
-            "this server only reads (a replica?), or this session does; connect to the primary, or \
-             switch default_transaction_read_only off for this user and database"
+            "this server is read-only (a replica?), or this session is; connect to the primary, or \
+             turn default_transaction_read_only off for this user and database"
         }
         "25P02" => "an earlier statement of this transaction failed; roll it back",
         _ => return None,
@@ -195,18 +197,19 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
 }
 
 /// The store that meets it names the user and the tables, too.
-pub(super) const RIGHTS: &str = "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on the \
-     election's tables; to take part, INSERT and UPDATE on election_leader and election_server, and \
-     all of SELECT, INSERT, UPDATE and DELETE on election_candidate, too";
+pub(super) const RIGHTS: &str = "this database user lacks a right; to inspect, grant it USAGE on \
+                                 the schema and SELECT on the election's tables; to take part, \
+                                 INSERT and UPDATE on election_leader and election_server, and all \
+                                 of SELECT, INSERT, UPDATE and DELETE on election_candidate";
 
-const TRIGGER: &str = "a function that a trigger on the election's tables runs has failed; correct it, \
-                       or drop the trigger";
+const TRIGGER: &str = "a trigger function on the election's tables failed; correct it, or drop the \
+                       trigger";
 
-const RACE: &str = "the statement lost a race and was undone; roll back the transaction that it was in, \
-                    and try again in another";
+const RACE: &str = "the statement lost a race and was undone; roll back its transaction, and try \
+                    again in another";
 
-const POOLER: &str = "a pooler between here and the server changes sessions; connect directly, or \
-                      add `?statement-cache-capacity=0` to the URL";
+const POOLER: &str = "a pooler in front of the server switches sessions; connect directly, or add \
+                      `?statement-cache-capacity=0` to the URL";
 
 /// The meaning of a code that needs no words of its own. A statement that the server has refused
 /// outright was not executed, and will be refused again.
@@ -215,8 +218,8 @@ fn class(code: &str) -> Option<(Failure, &'static str)> {
         "40" => (Failure::Conflict, RACE),
         "0A" | "22" | "23" | "25" | "42" | "54" => (
             Failure::Fatal,
-            "the server refuses the statement; check that the tables are this program's, unchanged, \
-             and that the server is PostgreSQL 12 or later",
+            "the server rejects the statement; check that the tables belong to this program and \
+             are unchanged, and that the server is PostgreSQL 12 or later",
         ),
         _ => return None,
     })

@@ -14,9 +14,9 @@ impl PgServer {
             return error;
         }
         let context = format!(
-            "this database user lacks a right; to look on, it needs USAGE on the schema and SELECT \
-             on the tables; to take part, or to ask a leader to resign, let the tables' owner grant \
-             it all of this: {}",
+            "this database user lacks a right; to inspect, it needs USAGE on the schema and SELECT \
+             on the tables; to take part, or to ask a leader to resign, have the tables' owner \
+             grant it all of these: {}",
             self.grants()
         );
         StoreError { context, ..error }

@@ -60,7 +60,7 @@ const LAST: &str = "SELECT \
     WHERE r.rolname = session_user AND d.datname = current_database()";
 
 /// What it would listen to, others would hear, and it would not.
-const POOLED: &str = "a pooler between here and the server has dropped the options of the session; connect \
+const POOLED: &str = "a pooler in front of the server dropped the session options; connect \
                       directly, or add `?statement-cache-capacity=0` to the URL";
 const MOVED: &str = "the elector has moved to another host";
 
@@ -225,7 +225,7 @@ impl Listening {
         let last = sqlx::query_scalar::<_, bool>(LAST).fetch_one(listener);
         match self.within(ANSWER, last).await {
             Some(Ok(false)) => Ok(()),
-            Some(Ok(true)) => Err("this would be the last free connection".to_owned()),
+            Some(Ok(true)) => Err("this would be the server's last free connection".to_owned()),
             Some(Err(error)) => Err(explain(error, Failure::Transient).told()),
             None => Err("the connection does not answer".to_owned()),
         }

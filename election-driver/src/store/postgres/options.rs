@@ -44,16 +44,16 @@ impl OwnIdle {
             tracing::warn!(
                 place,
                 "{IDLE} in the connection's options is longer than the {} s after which the server \
-                 ends an elector's own sessions, so that none stays behind: they end after those; \
-                 leave it out to end this warning",
+                 ends an elector's idle sessions, so that time applies instead; remove the option \
+                 to silence this warning",
                 ours.as_secs()
             );
         } else if own < lease {
             tracing::warn!(
                 place,
                 "{IDLE} in the connection's options is shorter than the lease: the server may end \
-                 the elector's connection between two calls, and the lease may be lost; set the \
-                 time of the lease at least"
+                 the elector's connection between two calls, and the lease may be lost; set it to \
+                 at least the ttl"
             );
         }
     }

@@ -16,8 +16,8 @@ pub(super) fn taken_from(url: &str) -> Result<(String, bool), StoreError> {
             ("history", "none") => tells = false,
             ("history", value) => {
                 let context = format!(
-                    "the URL says `history={value}`; leave it out where the server tells whether it was \
-                     promoted (PostgreSQL), or say `history=none` where it cannot"
+                    "the URL says `history={value}`; remove it where the server can tell whether \
+                     it was promoted (PostgreSQL), or use `history=none` where it cannot"
                 );
                 return Err(StoreError::new(Failure::Fatal, context));
             }
@@ -41,9 +41,9 @@ pub(super) fn refused(version: &str) -> Result<(), StoreError> {
         return Ok(());
     };
     let context = format!(
-        "this server is {name} ({version:?}), on which elections are not supported: its locks and clocks \
-         are not PostgreSQL's; use PostgreSQL, MariaDB, MySQL or SQLite, or a cluster of the processes \
-         themselves"
+        "this server is {name} ({version:?}), which elections do not support: its locks and clocks \
+         differ from PostgreSQL's; use PostgreSQL, MariaDB, MySQL or SQLite, or an election by \
+         votes"
     );
     Err(StoreError::new(Failure::Fatal, context))
 }

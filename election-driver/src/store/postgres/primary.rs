@@ -145,8 +145,8 @@ impl PgServer {
         } else if self.hosts.are_several() && self.hosts.is_news() {
             tracing::warn!(
                 host = self.hosts.name(host),
-                "this host does not tell its cluster, so nobody notices if another host of the URL is \
-                 of another; grant this user EXECUTE on pg_control_system()"
+                "this host does not reveal its cluster, so nobody notices if another host in the \
+                 URL belongs to a different one; grant this user EXECUTE on pg_control_system()"
             );
         }
         self.hosts.belongs(host, cluster)?;
@@ -160,10 +160,10 @@ impl PgServer {
 }
 
 /// It may be promoted at any moment.
-const REPLICA: &str = "it is a replica, which takes no writes; list the primary, too, or promote one \
-                       (to look on only, add target_session_attrs=any to the URL)";
-const READS: &str = "it takes no writes from this user (default_transaction_read_only is on); switch \
-                     that off, or list the primary, too (to look on only, add \
+const REPLICA: &str = "it is a replica, which accepts no writes; list the primary too, or promote \
+                       one (to inspect only, add target_session_attrs=any to the URL)";
+const READS: &str = "it accepts no writes from this user (default_transaction_read_only is on); \
+                     turn that off, or list the primary too (to inspect only, add \
                      target_session_attrs=any to the URL)";
 
 /// Whether the server refuses to begin a session with an option that it does not know.

@@ -43,8 +43,8 @@ impl PgServer {
         if !others.is_empty() {
             tracing::warn!(
                 place = %self.place(),
-                "there are tables of the same name in schema {others:?}; processes that use those \
-                 take part in other elections; name the intended schema to end this warning"
+                "schema {others:?} has tables of the same names; processes that use those take \
+                 part in other elections; name the intended schema to silence this warning"
             );
         }
         Ok(())

@@ -90,7 +90,8 @@ pub(super) async fn open(
         let all: Vec<_> = lasting.iter().copied().chain([check]).collect();
         match set(connection, &all, name).await {
             Err(error) if error.as_database_error().is_some() => {
-                tracing::debug!(%error, "the server cannot tell whether its client is there");
+                tracing::debug!(%error, "the server cannot tell whether its client is still \
+                                         connected");
             }
             done => return done,
         }
@@ -187,7 +188,7 @@ impl Backend {
         let ended = connection.fetch_optional(sqlx::raw_sql(end)).await;
         match ended.map_err(|error| explain(error, Failure::Transient)) {
             Err(error) if error.kind == Failure::Fatal => {
-                tracing::debug!(%error, "a session that was given up is left to end by itself");
+                tracing::debug!(%error, "an abandoned session is left to end by itself");
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -32,7 +32,7 @@ impl Standbys {
         match *lock(&self.0) {
             Some(last) if now().since(last) < RECENT => AWAY.into(),
             _ => format!(
-                "{SILENT}, and that synchronous standbys are there, if it waits for any \
+                "{SILENT}, and that its synchronous standbys are running, if it waits for any \
                  (synchronous_standby_names)"
             )
             .into(),
@@ -40,7 +40,8 @@ impl Standbys {
     }
 }
 
-const AWAY: &str = "the server has not answered in time, and before that a commit was given up which waited \
-                    for a synchronous standby (SyncRep): no standby of synchronous_standby_names confirms \
-                    what is written (pg_stat_replication); start one, mend its connection, or take it out \
-                    of the list (ALTER SYSTEM SET synchronous_standby_names, SELECT pg_reload_conf())";
+const AWAY: &str = "the server did not answer in time, after an earlier commit was abandoned while \
+                    waiting for a synchronous standby (SyncRep): no standby in \
+                    synchronous_standby_names confirms writes (pg_stat_replication); start one, \
+                    repair its connection, or take it off the list (ALTER SYSTEM SET \
+                    synchronous_standby_names, SELECT pg_reload_conf())";

@@ -18,7 +18,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             _ if code == OLD_SNAPSHOT => (
                 Failure::Conflict,
                 "another connection has written since this transaction first read, so it can no \
-                 longer write; roll it back, and begin it with BEGIN IMMEDIATE",
+                 longer write; roll back, and begin with BEGIN IMMEDIATE",
             ),
             _ if [FULL, NO_SHARED_MEMORY].contains(&code) => {
                 (Failure::Fatal, "the disk is full; free some space")
@@ -30,9 +30,9 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             3 | 8 => (
                 Failure::Fatal,
-                "the file or its directory cannot be written, and whoever looks on has to write, \
-                 too, because SQLite keeps its log beside the file; grant this user write access to \
-                 both, or ask as the user who runs the election",
+                "the file or its directory is not writable, and even read-only observers need \
+                 write access, because SQLite keeps its log beside the file; grant this user write \
+                 access to both, or ask as the user who runs the election",
             ),
             CANNOT_OPEN => (
                 Failure::Fatal,
@@ -50,8 +50,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             1 if names_no_column(message) => (Failure::Fatal, STRANGE),
             1 => (
                 Failure::Fatal,
-                "the tables are not those of this program; keep its own in another file, or rename \
-                 what has their names",
+                "the tables belong to another program; use another file, or rename them",
             ),
             10 => (
                 Failure::Ambiguous,
@@ -105,31 +104,32 @@ pub(super) fn unopened(error: StoreError, path: &Path, used: bool) -> StoreError
     let file = asked(path, Access::READ_OK | Access::WRITE_OK);
     let why = match (asked(directory, Access::WRITE_OK | Access::EXEC_OK), file) {
         (Err(io::ErrorKind::NotFound), _) if used => {
-            "its directory was moved or removed while it was in use; put that back with everything \
-             in it, and make no other: two could lead"
+            "its directory was moved or removed while in use; put it back with everything in it, \
+             and do not create another: two processes could lead"
         }
         (_, Err(io::ErrorKind::NotFound)) if used => {
-            "the file was moved or removed while it was in use; put it back with its -wal and -shm. \
-             Beside another one two could lead: make one (`ensure_schema`, or `election schema \
-             --apply`) only if this one is lost for good"
+            "the file was moved or removed while in use; put it back with its -wal and -shm. With \
+             a second file two processes could lead: create one (`ensure_schema`, or `election \
+             schema --apply`) only if this one is lost for good"
         }
         (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; create it",
         (Err(io::ErrorKind::NotADirectory), _) => {
             "the path of its directory is a file; correct the path"
         }
         (Err(io::ErrorKind::PermissionDenied), _) => {
-            "its directory is not writable for this user, and SQLite keeps its log there, also for \
-             who only looks on; grant that (chmod, chown)"
+            "its directory is not writable for this user, and SQLite keeps its log there, even for \
+             read-only observers; grant write access (chmod, chown)"
         }
         (Err(io::ErrorKind::ReadOnlyFilesystem), _) => {
-            "its directory, where SQLite keeps its log, is mounted read-only; mount it for writing"
+            "its directory, where SQLite keeps its log, is mounted read-only; remount it for \
+             writing"
         }
         (_, Err(io::ErrorKind::NotFound)) => {
             "the file does not exist; create it with its tables (`ensure_schema`, or `election \
              schema --apply`), in a directory that is writable"
         }
         (_, Err(io::ErrorKind::PermissionDenied)) => {
-            "this user may not read and write the file; grant that (chmod, chown)"
+            "this user may not read and write the file; grant access (chmod, chown)"
         }
         _ => return error,
     };

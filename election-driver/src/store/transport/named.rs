@@ -26,7 +26,7 @@ pub(super) fn mode(
         return Ok(());
     };
     let known = known.join(", ");
-    let context = format!("the URL says {key}={mode}, which there is not; write one of {known}");
+    let context = format!("the URL says {key}={mode}, which is unknown; use one of {known}");
     Err(StoreError::new(Failure::Fatal, context))
 }
 
@@ -51,8 +51,8 @@ pub(super) fn files(url: &Url, protection: Protection) -> Result<(), StoreError>
     for (key, path) in url.query_pairs().filter(|(key, value)| is_file(key, value)) {
         File::open(&*path).map_err(|error| {
             let context = format!(
-                "the URL names {path:?} ({key}), which cannot be read; correct the path, or put the \
-                 file there, readable to this user"
+                "the URL names {path:?} ({key}), which cannot be read; correct the path, or make \
+                 the file readable for this user"
             );
             StoreError::new(Failure::Fatal, context).with_source(error)
         })?;

@@ -10,7 +10,7 @@ fn shown(url: &str) -> String {
 
 #[test]
 fn connections_leaving_the_machine_are_verified_by_default() {
-    let if_offered = "TLS if the server offers it, otherwise in clear text";
+    let if_offered = "TLS if the server offers it, otherwise in plain text";
     for (address, way) in [
         ("db.example:1", "db.example:1, TLS verified"),
         ("me:pw@db.example:1", "db.example:1, TLS verified"),
@@ -31,8 +31,8 @@ fn connections_leaving_the_machine_are_verified_by_default() {
         assert_eq!(shown(&format!("mysql://{address}/d")), format!("MySQL at {way}"));
     }
     for (url, way) in [
-        ("postgres://h:1/d?sslmode=disable", "PostgreSQL at h:1, in clear text"),
-        ("postgres://h:1/d?sslmode=allow", "PostgreSQL at h:1, in clear text"),
+        ("postgres://h:1/d?sslmode=disable", "PostgreSQL at h:1, in plain text"),
+        ("postgres://h:1/d?sslmode=allow", "PostgreSQL at h:1, in plain text"),
         ("postgres://h:1/d?ssl-mode=prefer", &format!("PostgreSQL at h:1, {if_offered}")),
         ("postgres://h:1/d?sslmode=require", "PostgreSQL at h:1, TLS, the server not verified"),
         (
@@ -47,7 +47,7 @@ fn connections_leaving_the_machine_are_verified_by_default() {
         ("postgres://%2Frun%2Fpg/d", "PostgreSQL at /run/pg, unix socket"),
         ("postgres://localhost:1/d?host=db", "PostgreSQL at db:1, TLS verified"),
         ("postgres://h:1/d?hostaddr=10.0.0.9", "PostgreSQL at 10.0.0.9:1, TLS verified"),
-        ("mysql://h:1/d?ssl-mode=DISABLED", "MySQL at h:1, in clear text"),
+        ("mysql://h:1/d?ssl-mode=DISABLED", "MySQL at h:1, in plain text"),
         ("mysql://h:1/d?sslmode=required", "MySQL at h:1, TLS, the server not verified"),
         (
             "mysql://127.0.0.1:1/d?ssl-ca=Cargo.toml",
@@ -113,7 +113,7 @@ fn passwords_with_a_meaning_in_urls_are_refused_with_the_remedy() {
     for password in ["12/hunter2", "12#hunter2", "12?hunter2", "12?a=b&hunter2"] {
         for scheme in ["postgres", "mysql"] {
             let said = shown(&format!("{scheme}://me:{password}@db.example/d"));
-            assert!(said.contains("percent-encoding"), "{password}: {said}");
+            assert!(said.contains("percent-encode"), "{password}: {said}");
             assert!(!said.contains("hunter2"), "{said}");
         }
     }
@@ -121,7 +121,7 @@ fn passwords_with_a_meaning_in_urls_are_refused_with_the_remedy() {
     for password in ["/hunter2?a=b", "/hunter2?", "12/hunter2?="] {
         for scheme in ["postgres", "mysql"] {
             let said = shown(&format!("{scheme}://me:{password}@db.example/d?sslmode=disable"));
-            assert!(said.contains("percent-encoding"), "{password}: {said}");
+            assert!(said.contains("percent-encode"), "{password}: {said}");
             assert!(!said.contains("hunter2"), "{said}");
         }
     }
@@ -136,8 +136,8 @@ fn what_is_no_url_is_told_with_what_to_write() {
     for (url, words) in [
         ("postgres://me@/d", "it names no host; write one"),
         ("mysql://me@:3306/d", "it names no host; write one"),
-        ("postgres://h:no/d", "no number from 0 to 65535"),
-        ("mysql://[::1/d", "an IPv6 address stands in brackets"),
+        ("postgres://h:no/d", "not a number from 0 to 65535"),
+        ("mysql://[::1/d", "an IPv6 address needs brackets"),
         ("postgres://h h/d", "neither a name nor an address"),
     ] {
         let said = shown(url);

@@ -37,7 +37,8 @@ pub(crate) struct Seat {
                 else NAME/NODE.ballot in $XDG_STATE_HOME/election or ~/.local/state/election]"
     )]
     pub(crate) ballot: Option<PathBuf>,
-    /// With --cluster, for one start: the list of members has changed, and all have been stopped
+    /// With --cluster, for one start: the member list has changed, and all members have been
+    /// stopped
     #[arg(long)]
     pub(crate) new_peers: bool,
     /// With --cluster, for one start: elect without data that this member must otherwise wait for
@@ -50,7 +51,7 @@ pub(crate) struct Seat {
 pub(crate) struct Asked {
     #[command(flatten)]
     pub(crate) membership: Membership,
-    /// With --cluster: the running member to ask [default: the one on this machine, if it is alone]
+    /// With --cluster: the running member to ask [default: the only one on this machine]
     #[arg(long, env = "ELECTION_NODE", value_name = "NAME")]
     pub(crate) node: Option<String>,
 }
@@ -63,7 +64,7 @@ pub(crate) struct Order {
     /// A TOML file with the same options
     #[arg(long, env = "ELECTION_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// How long the answer may take (exit 125)
+    /// Time limit for the answer (exit 125)
     #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     #[arg(allow_hyphen_values = true, default_value = ANSWER)]
     pub(crate) timeout: Duration,

@@ -19,13 +19,14 @@ use std::{
 use toml::de::{DeTable, DeValue};
 
 /// The options without a key: those that are about one start or one question.
-const WITHOUT_KEY: [&str; 10] = [
+const WITHOUT_KEY: [&str; 11] = [
     "config",      // it names the file
     "new-peers",   // a later start must not forget the peers again
     "accept-loss", // a later start must not lose data again
     "with-parent", // it is between this program and the one that starts it
     "epoch",       // it is the asker's own, which its environment has
     "elections",   // it is another question
+    "anybody",     // it is another question
     "exit-code",   // it is what one question is for
     "apply",       // it is an order
     "to",          // it is part of an order
@@ -83,7 +84,7 @@ fn values(
         };
         let id = option.get_id().as_str();
         if values.iter().any(|(other, _)| other == id) {
-            let why = format!("`{name}` is here twice, in two spellings; leave one out");
+            let why = format!("`{name}` is set twice, in two spellings; remove one");
             return Err(wrong_key(&why));
         }
         let read = Kind::of(option).read(option, value.get_ref());
@@ -226,15 +227,15 @@ mod tests {
             said.contains(", line 2 (`ttll`): unknown key `ttll` (did you mean `ttl`?)"),
             "{said}"
         );
-        assert!(said.contains("; known are store, store-file, "), "{said}");
+        assert!(said.contains("; the known keys are store, store-file, "), "{said}");
     }
 
     #[test]
     fn a_key_that_stands_twice_is_told_by_its_line() {
         let said = refused("at-least-for = \"5s\"\nttl = \"5s\"\nat_least_for = \"6s\"\n");
-        assert!(said.contains(", line 3 (`at_least_for`): `at-least-for` is here twice"), "{said}");
+        assert!(said.contains(", line 3 (`at_least_for`): `at-least-for` is set twice"), "{said}");
         let said = refused("ttl = \"5s\"\nttl = \"5s\"\n");
-        assert!(said.contains(", line 2 (`ttl`): this is here twice"), "{said}");
+        assert!(said.contains(", line 2 (`ttl`): this appears twice"), "{said}");
     }
 
     #[test]
@@ -246,10 +247,10 @@ mod tests {
             ("name = 5", "found integer; write a string in double quotes"),
             ("quiet = \"yes\"", "found string; write true or false"),
             ("min-epoch = \"5\"", "found string; write a whole number"),
-            ("min-epoch = -5", "an epoch is a whole number, not below 0"),
+            ("min-epoch = -5", "an epoch is a whole number from 0"),
             ("min-epoch = 18446744073709551616", "it is too large for an epoch"),
             ("conflict-exit-code = 256", "an exit code is a whole number from 0 to 255"),
-            ("on-lost = \"rsetart\"", "(did you mean \"restart\"?); write \"stop\" or \"restart\""),
+            ("on-lost = \"rsetart\"", "(did you mean \"restart\"?); use \"stop\" or \"restart\""),
             ("socket = \"\"", "column 10: this is empty; write a value"),
             ("timeout = \"0s\"", "it is zero; write a longer time"),
             ("[name]\nx = 1", "found table; write a string"),

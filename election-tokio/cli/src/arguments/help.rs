@@ -1,168 +1,169 @@
 //! What the help says beyond the flags.
 
 pub(super) const EXIT_CODES: &str = "\
-Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (run --on-lost stop, and hold); \
-124 (or --conflict-exit-code) not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
-command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
-job was not found.
+Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (run --on-lost stop, \
+and hold); 124 (or --conflict-exit-code) not elected in time (--wait, --try), also if the database \
+was never reached (--wait); 125 the command, its database or its cluster failed, or a usage error; \
+126 the job cannot be executed; 127 the job was not found.
 
-Options can also be set in a TOML file (--config) under the flag's name (with hyphens or underscores), except those that are for one \
-start or one question only; relative paths there are from that file's directory. The command line wins, \
-then the environment. An empty value is an error, never a default: unset a variable that you do not \
-mean.";
+Options can also be set in a TOML file (--config) under the flag's name (with hyphens or \
+underscores), except those for a single start or question; relative paths there start from that \
+file's directory. The command line wins, then the environment. An empty value is an error, never a \
+default: unset a variable that you do not mean to set.";
 
 pub(super) const STATUS: &str = "\
-Exit codes: 0 it was found out; with --exit-code, 1 nobody leads; 125 it could not be found out (with \
---exit-code also at a replica of the database, whose answer can be old), or the usage was wrong.
+Exit codes: 0 answered; with --exit-code, 1 nobody leads; 125 no answer (with --exit-code also \
+from a replica of the database, whose answer may be out of date), or a usage error.
 
-`NODE leads at TEXT` says what the leader publishes with --label, usually its address.";
+In `NODE leads at TEXT`, TEXT is what the leader publishes with --label, usually its address.";
 
 pub(super) const LIST: &str = "\
-Exit codes: 0 it was found out, also if the list is empty; 125 it could not be found out, or the usage \
-was wrong.
+Exit codes: 0 answered, even if the list is empty; 125 no answer, or a usage error.
 
-LISTING LEFT and LEASE LEFT are what is left without another heartbeat or renewal. LABEL is what a node \
-publishes while it leads (--label).";
+LISTING LEFT and LEASE LEFT are the time left without another heartbeat or renewal. LABEL is what \
+a node publishes while it leads (--label).";
 
 pub(super) const OBSERVE: &str = "\
-Exit codes: 0 it was interrupted (SIGINT); 125 it could not begin (no such database or tables, no member of \
-the cluster that answers), or the usage was wrong.
+Exit codes: 0 interrupted (SIGINT); 125 cannot start (no such database or tables, no member of the \
+cluster answers), or a usage error.
 
-It goes on while the database does not answer. Of a cluster it asks a member on this machine, and another \
-one when that has ended; while none answers, it says so once and waits. With --node it asks that member \
-alone.";
+It keeps running while the database does not answer. In a cluster it asks a member on this \
+machine, and another one when that exits; while none answers, it says so once and waits. With \
+--node it asks only that member.";
 
 pub(super) const MAINTENANCE: &str = "\
-Exit codes: 0 a majority of the members has recorded it, or there was nothing to change; 125 it was not \
-recorded, the member could not be asked, or the usage was wrong.";
+Exit codes: 0 a majority of the members has recorded it, or there was nothing to change; 125 not \
+recorded, no answer from the member, or a usage error.";
 
 pub(super) const RESIGN: &str = "\
-Exit codes: 0 the leader was asked: it gives leadership up once its job has ended, and others can lead; 1 \
-nothing more will happen: nobody leads, or whoever leads was asked before, or is not on the list of \
-candidates any more (a process that has ended, whose lease is kept); 125 nobody could be asked, a member of a cluster does not lead \
-itself or cannot hand over, or the usage was wrong.
+Exit codes: 0 the leader was asked: it resigns once its job has ended, and others can lead; 1 \
+nothing will change: nobody leads, or the leader was already asked, or is no longer listed as a \
+candidate (a process that has exited, whose lease is kept); 125 nobody could be asked, the member \
+is not the leader or cannot hand over, or a usage error.
 
-A leader that is the only candidate is elected again at once.";
+A leader that is the only candidate is immediately elected again.";
 
 pub(super) const CHECK: &str = "\
-Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 it could not be \
-found out, also because the server is a replica, whose answer can be old; or the usage was wrong.
+Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 no answer, \
+also from a replica, whose answer may be out of date; or a usage error.
 
-A job asks for its own leadership: its environment says which \
-election, which node and which epoch it runs for, and which database or cluster (ELECTION_STORE or \
-ELECTION_STORE_FILE, ELECTION_CLUSTER). That URL has no password: if the database wants one, keep its \
-URL in a file (--store-file). The answer is as old as the question: what must not happen \
-twice, fence by the epoch.";
+A job asks about its own leadership: its environment says which election, node and epoch it runs \
+for, and which database or cluster (ELECTION_STORE or ELECTION_STORE_FILE, ELECTION_CLUSTER). That \
+URL has no password: if the database needs one, keep its URL in a file (--store-file). The answer \
+is as old as the question: protect whatever must not happen twice with the epoch, as a fencing \
+token.";
 
 pub(super) const JOB: &str = "\
 The job: SIGTERM and SIGINT go to all processes that the job has started, other signals to its \
-first process and that one's process group. When the first process ends by itself, the rest is killed, \
-so start daemons in the foreground; of a job that was told to end, the rest has until its grace is over. It \
-reads what this process is given, but never a terminal, in whose \
-place it finds nothing to read. Processes that others start for the job (docker run, systemd-run, \
-at) are not contained. If this process and its guard are killed at the same time (pkill -9), what the \
-job has started lives on, unless --isolate gives the job a PID namespace.";
+first process and that one's process group. When the first process exits by itself, the rest are \
+killed, so start daemons in the foreground; after SIGTERM, the rest have until the grace is over. \
+The job reads this process's standard input, unless that is a terminal: then its input is empty. \
+Processes that others start for the job (docker run, systemd-run, at) are not contained. If this \
+process and its guard are killed at the same time (pkill -9), the job's processes live on, unless \
+--isolate gives the job a PID namespace.";
 
 pub(super) const HOLD: &str = "\
-Once it leads, it prints one line on standard output: who leads, and under which epoch; with --json \
-an object. It leads until SIGTERM or SIGINT (exit 128+N), or until its standard input ends (exit 0), \
-and then releases leadership at once: whoever has worked under it must have ended. So a script that \
-holds the other end of a pipe, as bash's coproc does, cannot forget to release. What comes in is not \
-looked at. If standard input is a file or /dev/null, only a signal ends it. If the input ends before \
-it leads, the exit code is 124 (or --conflict-exit-code). If leadership is lost, or asked for by \
-`election resign`, it exits with 120 at once, and releases nothing: whoever has worked under it sees \
-it end, and has --grace until another can lead.";
+Once it leads, it prints one line on standard output: who leads, and under which epoch; with \
+--json an object. It leads until SIGTERM or SIGINT (exit 128+N), or until its standard input ends \
+(exit 0), and then immediately releases leadership: all work under it must be over by then. So a \
+script that holds the other end of a pipe, as bash's coproc does, cannot forget to release. Input \
+is ignored. If standard input is a file or /dev/null, only a signal ends it. If the input ends \
+before it leads, the exit code is 124 (or --conflict-exit-code). If leadership is lost, or \
+`election resign` asks for it, it immediately exits with 120 without releasing: whatever works \
+under it sees it exit, and has --grace until another can lead.";
 
 pub(super) const HOOKS: &str = "\
-Hooks: --on-lead, --on-lose and --on-change run beside the job and hold nothing up: neither renewals \
-nor the end of the job. Their environment is that of a job, and ELECTION_EVENT (lead, lose or \
-change), ELECTION_LEADER (who leads; empty if nobody is known to) and ELECTION_EPOCH (of that \
-leadership, or of the one that has ended; unset if nobody leads). They run one at a time, in the \
-order of events: `lead` before `lose` before the next `lead`, and `change` behind them. What they \
-print goes to the log. A hook that fails is logged with its exit code; nothing else follows from it. \
-When its first process ends, or after --hook-timeout, the rest of it is killed. When leadership ends, \
-a hook --on-lead that still runs gets SIGTERM, and SIGKILL with all that it has started when the \
-job would get that; leadership is not released before. An elector that ends waits for its last \
-hooks as long as for one, unless it is told to end once more; `election hold` that has lost \
-leadership does not wait, and they go on without it. If the elector is killed, no hook is run for it.";
+Hooks: --on-lead, --on-lose and --on-change run beside the job and delay neither renewals nor the \
+end of the job. Their environment is a job's, with ELECTION_EVENT (lead, lose or change), \
+ELECTION_LEADER (who leads; empty if no leader is known) and ELECTION_EPOCH (of that leadership, \
+or of the one that has ended; unset if nobody leads). They run one at a time, in the order of \
+events: `lead` before `lose` before the next `lead`, and `change` after them. Their output goes to \
+the log. A failing hook is logged with its exit code; nothing else happens. When its first process \
+exits, or after --hook-timeout, the rest of it is killed. When leadership ends, an --on-lead hook \
+that is still running gets SIGTERM, and SIGKILL, with all its processes, when the job would; \
+leadership is not released before that. An elector that ends waits for its last hooks for one \
+--hook-timeout, unless it gets another signal; `election hold` that has lost leadership does not \
+wait, and they go on without it. If the elector is killed, it runs no hook.";
 
 pub(super) const HTTP: &str = "\
 HTTP: with --http IP:PORT the elector answers GET and HEAD. /leader: who leads, as JSON: name (the \
-leader's --node; empty if nobody leads), epoch, label, is_leader (whether this node may believe now \
-that it leads), trusted_ms (for how long, unless that is confirmed again or given up), node, \
-election; 503 if this node cannot know, because it does not reach the database or a majority, or \
-another member supports one that this one does not hear. \
-/livez: 200 while the elector takes its steps in time; 500 means that only a restart helps. \
-/readyz: 200 while this node is in contact with the database, or could vote and hears a majority of \
-members that hears it and has the same list, and can know who leads, leader or not; else 503 with what \
-is missing; a leader may lead on for a moment without, and /leader says so. /metrics: \
-for Prometheus. Readiness is /readyz, never is_leader: a rollout waits until every node is ready, and \
-one leads. The address is on the loopback interface unless --http-exposed permits \
-another. Without it, a request for any host but localhost or a loopback address is answered with 421. \
-There is neither a password nor encryption, and nothing can be changed there. The port \
-keeps no more than 64 connections, and closes the oldest for a new one.";
+leader's --node; empty if nobody leads), epoch, label, is_leader (whether this node may believe \
+now that it leads), trusted_ms (for how long, unless renewed or released), node, election; 503 if \
+this node cannot know, because it does not reach the database or a majority, or another member \
+supports one that this one does not hear. /livez: 200 while the elector takes its steps in time; \
+500 means that only a restart helps. /readyz: 200 while this node, leader or not, can know who \
+leads and is in contact with the database, or could vote and hears a majority of members that hear \
+it and have the same list; otherwise 503 with what is missing; a leader may keep leading for a \
+moment without that, and /leader says so. /metrics: for Prometheus. Use /readyz as readiness, \
+never is_leader: a rollout waits until every node is ready, but only one leads. The address is on \
+the loopback interface unless --http-exposed allows another. Without it, a request for any host \
+but localhost or a loopback address gets 421. The port is read-only, without password or \
+encryption. It keeps at most 64 connections, and closes the oldest for a new one.";
 
 pub(super) const SYSTEMD: &str = "\
-systemd: in a unit of Type=notify, READY=1 means that this process stands for election, or waits for \
-its database as it would later; it never means that it leads. STATUS= says who leads, STOPPING=1 that it \
-is about to end. With WatchdogSec= it sends WATCHDOG=1 twice as often, but not while the elector is \
-stuck. NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are kept from jobs and hooks, which would vouch \
-for an elector that they know nothing of. A job that has to speak to systemd all the same gets the \
-socket by name, in a unit with NotifyAccess=all: -- env NOTIFY_SOCKET=/run/systemd/notify CMD...";
+systemd: in a unit of Type=notify, READY=1 means that this process stands for election, or waits \
+for its database as it would later; it never means that it leads. STATUS= says who leads, \
+STOPPING=1 that it is about to exit. With WatchdogSec= it sends WATCHDOG=1 twice as often, but not \
+while the elector is stuck. NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are hidden from jobs and \
+hooks, which cannot vouch for the elector. To let a job notify systemd anyway, pass it the socket \
+by name, in a unit with NotifyAccess=all: -- env NOTIFY_SOCKET=/run/systemd/notify CMD...";
 
 pub(super) const WITHOUT_JOB: &str = "\
-Work that another program does for the leader: it may go on for one --grace from the moment of a \
-question to /leader whose answer is \"is_leader\":true, so ask more often than that; no answer means \
-no. Nobody else leads before that time is over. Fence by the epoch what must not happen twice. SIGTERM and SIGINT resign (exit 128+N); leadership is released a --grace later, at once on \
-a further signal a second or more later.";
+Work that another program does for the leader: it may continue for one --grace from the moment of \
+asking /leader, if the answer is \"is_leader\":true, so ask more often than that; no answer means \
+no. Nobody else leads before that time is over. Protect whatever must not happen twice with the \
+epoch, as a fencing token. SIGTERM and SIGINT resign (exit 128+N); leadership is released one \
+--grace later, or immediately on another signal a second or more later.";
 
 pub(super) const DATABASE: &str = "\
 If the database cannot be reached, at the start or later, an elector waits for it: it says so \
-once, stops its job in time, and goes on when the database is back. If somebody has to fix \
+once, stops its job in time, and continues when the database is back. If somebody has to fix \
 something first (a password, a right, a schema), the start fails with an error. On SIGTERM and \
-SIGINT the job is told to end. When nothing of it is left, leadership is released; the database has \
-the time of --leave-timeout for that. A further signal a second or more later makes the elector \
-leave without releasing. While the job is still ending it changes nothing, since the job is killed \
-when its grace is over.";
+SIGINT the job gets SIGTERM. When all its processes are gone, leadership is released; the database \
+has --leave-timeout to confirm that. Another signal a second or more later makes the elector exit \
+without releasing. While the job is still ending, such a signal changes nothing, since the job is \
+killed when its grace is over.";
 
 pub(super) const CLUSTER: &str = "\
-Cluster: with --cluster FILE --node NAME the job runs on whichever member the others have \
-elected, and no database is needed. The first time, start all of them. The file is the same on \
-all members: election = \"billing\", down-after = \"5s\", for each member [[member]] with id = \
-\"n1\", address = \"10.0.0.1:7400\" and perhaps announce (the address of its service) or witness \
-= true (it votes and never leads); and perhaps preferred, fail-back, min-epoch and shards. Beyond the \
-loopback interface members prove who they are: `election cluster init` writes the file with a section \
-[tls] and the certificates that it names. Or say insecure = true, and let only members reach the \
-ports. A member keeps its promises in its ballot (--ballot), and its running process \
-answers `election status, list, observe, resign, pause, resume --cluster FILE --node NAME` of the \
-same user and of root. All members count as equally good: the job must have no data that differ \
-between them.";
+Cluster: with --cluster FILE --node NAME the job runs on the member that a majority has elected, \
+without a database. The first time, start all of them. The file is the same on all members: \
+election = \"billing\", down-after = \"5s\", for each member [[member]] with id = \"n1\", address \
+= \"10.0.0.1:7400\" and optionally announce (the address of its service) or witness = true (it \
+votes and never leads); and optionally preferred, fail-back, min-epoch and shards. Beyond the \
+loopback interface members authenticate each other: `election cluster init` writes the file with a \
+section [tls] and the certificates that it names. Or set insecure = true, and let only members \
+reach the ports. A member keeps its promises in its ballot (--ballot), and its running process \
+answers `election status, list, observe, resign, pause, resume --cluster FILE --node NAME` for the \
+same user and for root. All members count as equally good: the job's data must not differ between \
+them.";
 
 pub(super) const LOG: &str = "\
-Log: on standard error, a line for each event, with --json an object. The field \
-`event` names the event; from when they are known, every line names the election and the node, too \
-(before, they are null in an object). The events: elected, lost, resigning, released, release_deferred, \
-not_released, cannot_lead, following, vacant, promoted, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
-listed, notifications_lost, notifications_restored, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, stop_requested, \
-job_ended, job_stopped, job_killed, job_left_behind, job_unstoppable, job_slow, job_survives, hook, hook_failed, left, \
-warning, failed; with --cluster also leader_unknown, unready, ready, first_epoch, joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
-reachable, refused, duplicate_id, accept_failed, certificates, certificates_refused, certificate_expires, \
-certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
+Log: on standard error, one line per event, with --json an object. The field `event` names the \
+event; every line also names the election and the node, once they are known (until then, they are \
+null in an object). The events: elected, lost, resigning, released, release_deferred, \
+not_released, cannot_lead, following, vacant, promoted, outage, outage_lasts, outage_over, \
+unlisted, unlisted_lasts, listed, notifications_lost, notifications_restored, alert; database, \
+http, waiting, waiting_lasts, waiting_over, not_elected, stop_requested, job_ended, job_stopped, \
+job_killed, job_left_behind, job_unstoppable, job_slow, job_survives, hook, hook_failed, left, \
+warning, failed; with --cluster also leader_unknown, unready, ready, first_epoch, joined, control, \
+ballot, save_failed, save_hangs, saved, unreachable, reachable, refused, duplicate_id, \
+accept_failed, certificates, certificates_refused, certificate_expires, certificate_expired. \
+RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are respected.";
 
 pub(super) const SECRETS: &str = "\
-Passwords: `ps` shows the text after --store to everybody on this machine, and no program can take \
-it back. --store-file keeps the URL in a file, which only its user should be able to read. The job's \
-environment names the database as this process was told it, without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not \
-touched. Connections to a server on another machine use TLS, and the server has to prove its name, \
-unless the URL says otherwise (sslmode=..., ssl-mode=...). The URL also names a private authority \
-(sslrootcert=FILE, ssl-ca=FILE).";
+Passwords: `ps` shows the text after --store to everybody on this machine, and no program can hide \
+it. --store-file keeps the URL in a file, which only its user should be able to read. The job's \
+environment contains the database's URL without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD \
+are passed on. Connections to a server on another machine use TLS, and the server has to prove its \
+name, unless the URL says otherwise (sslmode=..., ssl-mode=...). The URL can also name a private \
+authority (sslrootcert=FILE, ssl-ca=FILE).";
 
 /// In manual pages they have a section of their own, by their first line.
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:
   A job on one of all machines, by a row in a database:
     election run --store-file /etc/election/url --name report -- ./report
-  From cron on many machines: one runs it, the others end with 0:
+  From cron on many machines: one runs it, the others exit with 0:
     election run --store-file /etc/election/url --name nightly --try \\
       --at-least-for 5m --conflict-exit-code 0 -- ./nightly
   On one of three machines, without a database:
@@ -172,7 +173,7 @@ pub(super) const HOLD_EXAMPLES: &str = "\
 Examples:
   Lead for as long as a script holds the pipe open:
     ./deploy | election hold --store sqlite:e.db --name deploy
-  Give up at once if somebody else leads:
+  Give up if somebody else leads:
     election hold --store sqlite:e.db --name deploy --try";
 
 pub(super) const CHECK_EXAMPLES: &str = "\
@@ -186,26 +187,25 @@ pub(super) const SERVE_EXAMPLES: &str = "\
 Examples:
   For a program on this machine that asks /leader at 127.0.0.1:4040:
     election serve --store sqlite:e.db --name report
-  For probes from other machines, too, as a member of a cluster:
+  For probes from other machines too, as a member of a cluster:
     election serve --cluster /etc/election/cluster.toml --node n1 \\
       --http 0.0.0.0:4040 --http-exposed";
 
 pub(super) const SCHEMA: &str = "\
-Exit codes: 0 the definition was printed; with --apply, the tables are there; 125 the tables could not \
-be made, or the usage was wrong.
+Exit codes: 0 the definition was printed; with --apply, the tables exist; 125 the tables could not \
+be created, or a usage error.
 
-The first line of the script says which database it is for. If none is named, that is the first one that \
---store offers.";
+The first line of the script says which database it is for: SQLite, unless --store names another.";
 
 pub(super) const SCHEMA_EXAMPLES: &str = "\
 Examples:
-  Make the tables, as a user who may:
+  Create the tables, as a user who may:
     election schema --store postgres://admin@db.example/app --apply
-  A script for another tool; nobody is asked for it:
+  A script for another tool, without connecting to the database:
     election schema --store postgres://db.example/app";
 
 pub(super) const DEMO: &str = "\
-Exit codes: 0 it has ended, or was interrupted; 125 it failed, or the usage was wrong.";
+Exit codes: 0 finished or interrupted; 125 failed, or a usage error.";
 
 pub(super) const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -215,16 +215,16 @@ Examples:
     election demo --quorum --candidates 5 --kills 3";
 
 pub(super) const COMPLETIONS: &str = "\
-Exit codes: 0 the script was printed; 125 the usage was wrong.";
+Exit codes: 0 the script was printed; 125 a usage error.";
 
 pub(super) const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
-  For bash, for all users of a Debian machine; write the output to
+  For bash, for all users of a Debian machine; write the output to:
   /usr/share/bash-completion/completions/election:
     election completions bash";
 
 pub(super) const MAN: &str = "\
-Exit codes: 0 the pages were written; 125 they could not be, or the usage was wrong.";
+Exit codes: 0 the pages were written; 125 they could not be written, or a usage error.";
 
 pub(super) const MAN_EXAMPLES: &str = "\
 Examples:
@@ -232,12 +232,12 @@ Examples:
     election man /usr/local/share/man/man1";
 
 pub(super) const INIT: &str = "\
-Exit codes: 0 the files were written; 125 they could not be, some are there already, or the usage was \
-wrong.";
+Exit codes: 0 the files were written; 125 they could not be written, some already exist, or a \
+usage error.";
 
 pub(super) const KEY: &str = "\
-Exit codes: 0 the key and the certificate were written; 125 they could not be, they are there already \
-(--force replaces them), or the usage was wrong.";
+Exit codes: 0 the key and the certificate were written; 125 they could not be written, they \
+already exist (--force replaces them), or a usage error.";
 
 pub(super) const KEY_EXAMPLES: &str = "\
 Examples:
@@ -245,8 +245,8 @@ Examples:
     election cluster add-key n2 --cluster n2/cluster.toml --out renewed";
 
 pub(super) const FILE_CHECK: &str = "\
-Exit codes: 0 the member could start with them, perhaps with warnings; 125 it could not, or the usage was \
-wrong.";
+Exit codes: 0 the member could start with these files, perhaps with warnings; 125 it could not, or \
+a usage error.";
 
 pub(super) const FILE_CHECK_EXAMPLES: &str = "\
 Examples:
@@ -257,12 +257,12 @@ pub(super) const STATUS_EXAMPLES: &str = "\
 Examples:
   Who leads, and 1 if nobody does:
     election status --store sqlite:e.db --name report --exit-code
-  What keeps a running member of a cluster on this machine from leading:
+  Why a running member of a cluster on this machine does not lead:
     election status --cluster /etc/election/cluster.toml --node n1";
 
 pub(super) const LIST_EXAMPLES: &str = "\
 Examples:
-  Who stands for election, and who of them leads:
+  Who stands for election, and who leads:
     election list --store sqlite:e.db --name report
   Every election in a database, and who leads it:
     election list --store sqlite:e.db --elections";
@@ -276,24 +276,24 @@ Examples:
 
 pub(super) const PAUSE_EXAMPLES: &str = "\
 Examples:
-  Nobody else is elected for an hour, while machines are restarted:
+  No failover for an hour, while machines are restarted:
     election pause --cluster /etc/election/cluster.toml --for 1h";
 
 pub(super) const RESUME_EXAMPLES: &str = "\
 Examples:
-  Whoever falls silent is replaced again:
+  Replace a silent primary automatically again:
     election resume --cluster /etc/election/cluster.toml";
 
 pub(super) const RESIGN_EXAMPLES: &str = "\
 Examples:
-  Whoever leads is to stop, and another to take over:
+  Ask the leader to stop, so that another takes over:
     election resign --store sqlite:e.db --name report
-  On the primary's machine, in favour of n2:
+  On the primary's machine, hand over to n2:
     election resign --cluster /etc/election/cluster.toml --node n1 --to n2";
 
 pub(super) const INIT_EXAMPLES: &str = "\
 Examples:
-  Three members with certificates; each gets its folder below members/:
+  Three members with certificates, each with its directory below members/:
     election cluster init n1=10.0.0.1:7400 n2=10.0.0.2:7400 \\
       n3=10.0.0.3:7400 --election billing --out members
   For a trial on one machine:

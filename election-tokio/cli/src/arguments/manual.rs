@@ -13,8 +13,7 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// The folder for the pages, which is made if it is missing; a system's are in
-    /// /usr/local/share/man/man1
+    /// The directory for the pages, created if missing; the system's is /usr/local/share/man/man1
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }

@@ -54,7 +54,7 @@ pub(crate) struct Look {
     pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) asked: Asked,
-    /// How long the answer may take (exit 125)
+    /// Time limit for the answer (exit 125)
     #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     #[arg(allow_hyphen_values = true, default_value = ANSWER)]
     pub(crate) timeout: Duration,
@@ -65,7 +65,7 @@ pub(crate) struct Look {
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) look: Look,
-    /// Exit with 1 if nobody leads, and with 125 if a cluster's member cannot know
+    /// Exit with 1 if nobody leads, and with 125 if a cluster's member cannot tell
     #[arg(long)]
     pub(crate) exit_code: bool,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Status {
 pub(crate) struct List {
     #[command(flatten)]
     pub(crate) look: Look,
-    /// List the elections in the database instead, and who leads in each; --name does not count
+    /// List the elections in the database instead, and who leads each; ignores --name
     #[arg(long)]
     pub(crate) elections: bool,
 }
@@ -86,18 +86,22 @@ pub(crate) struct List {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) look: Look,
+    /// Ask whether anybody leads, whatever its name
+    #[arg(long)]
+    pub(crate) anybody: bool,
     /// The epoch under which it must lead [default: any]
     #[arg(long, env = "ELECTION_EPOCH", value_name = "NUMBER", value_parser = epoch)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) epoch: Option<u64>,
-    /// Print nothing: the exit code is the answer. What went wrong is still said
+    /// Print nothing but errors: the exit code is the answer
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 /// Which node `check` is about.
-const CHECKED: &str = "Who must lead; with --cluster, the running member to ask about itself \
-                       [default: anybody]";
+const CHECKED: &str = "Who must lead; with --cluster, the running member to ask about itself [default: \
+                       a process of this host that `election run` has named itself, or with --epoch \
+                       anybody; with --cluster, the only member on this machine]";
 
 /// Which election, for a command that goes on.
 #[derive(Clone, Debug, Default, Args)]
@@ -112,7 +116,7 @@ pub(crate) struct Observe {
 pub(crate) struct Resign {
     #[command(flatten)]
     pub(crate) look: Look,
-    /// With --cluster: the member that is to lead next [default: whoever is elected]
+    /// With --cluster: the member to lead next [default: whoever is elected]
     #[arg(long, value_name = "NODE")]
     pub(crate) to: Option<String>,
 }
@@ -134,33 +138,32 @@ pub(crate) struct Stand {
     /// [default with --cluster: the member's `announce`, else its address]
     #[arg(long, env = "ELECTION_LABEL", value_name = "TEXT")]
     pub(crate) label: Option<String>,
-    /// Length of the lease; a crashed leader is replaced after it [default: 15s]
+    /// Length of the lease: a crashed leader is replaced after this [default: 15s]
     #[arg(long, env = "ELECTION_TTL", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) ttl: Option<Duration>,
-    /// Time for the job between SIGTERM and SIGKILL on loss; without a job, for those who ask
-    /// /leader to notice [default: ttl/6; with --cluster, a tenth of `down-after`]
+    /// Time for the job between SIGTERM and SIGKILL when leadership is lost; without a job, for
+    /// clients of /leader to notice [default: ttl/6; with --cluster, a tenth of `down-after`]
     #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) grace: Option<Duration>,
-    /// Time between two renewals, and between two looks of those who wait; they are woken earlier
-    /// where the database tells of changes [default: ttl/3]
+    /// Time between two renewals, and between two polls while waiting; a database that notifies of
+    /// changes ends the wait earlier [default: ttl/3]
     #[arg(long, env = "ELECTION_INTERVAL", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) interval: Option<Duration>,
     /// Keep others from leading for this long by the database's clock, counted from the election,
-    /// even if the job ends at once or the machine dies: for a timer that fires on many machines. If
-    /// the job cannot be started (exit 126, 127), nothing has run, and the lease is given back
-    /// [default: not at all]
+    /// even if the job ends early or the machine dies: for a timer that fires on many machines. If
+    /// the job cannot be started (exit 126, 127), the lease is released early [default: not at all]
     #[arg(long, env = "ELECTION_AT_LEAST_FOR", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) at_least_for: Option<Duration>,
-    /// Allow for steps of the database's clock of this length: no step ends the lease early, and
-    /// others see a crash by their own clocks [default: none]
+    /// Tolerate steps of the database's clock of up to this length: none ends the lease early, and
+    /// others detect a crash by their own clocks [default: none]
     #[arg(long, env = "ELECTION_CLOCK_STEP", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) clock_step: Option<Duration>,
-    /// Never lead under a lower epoch: for a database that has lost some [default: any]
+    /// Never lead under a lower epoch: for a database that has lost epochs [default: any]
     #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", value_parser = epoch)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) min_epoch: Option<u64>,
@@ -168,8 +171,8 @@ pub(crate) struct Stand {
     pub(crate) port: Port,
     #[command(flatten)]
     pub(crate) hooks: Hooks,
-    /// How long to try to release leadership when this process leaves and nothing of the job is
-    /// left; after that it runs out
+    /// How long to try to release leadership when this process leaves and its job has ended; after
+    /// that leadership expires
     #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true, default_value = "2s")]
     pub(crate) leave_timeout: Duration,
@@ -184,14 +187,14 @@ pub(crate) struct Stand {
 /// What to run beside leadership.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Hooks {
-    /// Run CMD by `sh -c` when this process begins to lead. If it still runs when leadership ends,
-    /// it is told to end, and killed before another can lead
+    /// Run CMD with `sh -c` when this process starts to lead. If it is still running when
+    /// leadership ends, it gets SIGTERM, and is killed before another can lead
     #[arg(long, env = "ELECTION_ON_LEAD", value_name = "CMD")]
     pub(crate) on_lead: Option<String>,
     /// Run CMD when this process no longer leads, whatever the reason
     #[arg(long, env = "ELECTION_ON_LOSE", value_name = "CMD")]
     pub(crate) on_lose: Option<String>,
-    /// Run CMD whenever this process sees that another leads, or it itself, or nobody
+    /// Run CMD whenever this process sees a change of who leads, including itself or nobody
     #[arg(long, env = "ELECTION_ON_CHANGE", value_name = "CMD")]
     pub(crate) on_change: Option<String>,
     /// How long such a command may run before it is killed
@@ -203,11 +206,11 @@ pub(crate) struct Hooks {
 /// Where HTTP is answered.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Port {
-    /// Answer GET /leader, /livez, /readyz and /metrics at this address [default: for `election
-    /// serve` 127.0.0.1:4040, else none]
+    /// Answer GET /leader, /livez, /readyz and /metrics at this address [default: 127.0.0.1:4040
+    /// for `election serve`, else none]
     #[arg(long, env = "ELECTION_HTTP", value_name = "IP:PORT")]
     pub(crate) http: Option<String>,
-    /// Permit an --http that other machines reach: everybody there can see who leads, and change
+    /// Allow an --http that other machines can reach: everybody there can see who leads, but change
     /// nothing
     #[arg(long, env = "ELECTION_HTTP_EXPOSED")]
     pub(crate) http_exposed: bool,
@@ -217,19 +220,19 @@ pub(crate) struct Port {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Attempt {
     /// Give up (exit 124) and say why if not elected for the first time within this, also if the
-    /// database was never reached, or refuses this user. Without it, wait without end, except for a
-    /// database that refuses (exit 125)
+    /// database was never reached, or rejects this user. Without it, wait forever, unless the
+    /// database rejects this user (exit 125)
     #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = wait)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) wait: Option<Duration>,
-    /// Give up if somebody else leads (exit 124), or if nobody can know who does (exit 125): the
-    /// database cannot be reached, or too few members of a cluster run. A member that has just
-    /// started may not vote at first, so with --cluster that may take up to two and a half times
-    /// `down-after`: 12s by default. A time to wait in the environment or the file then does not
-    /// count
+    /// Give up if somebody else leads (exit 124), or if the leader cannot be determined (exit 125):
+    /// the database cannot be reached, or too few members of a cluster are running. A member that
+    /// has just started may not vote at first, so with --cluster that may take up to two and a half
+    /// times `down-after`: 12s by default. Overrides a time to wait from the environment or the
+    /// file
     #[arg(long = "try")]
     pub(crate) once: bool,
-    /// What to exit with, instead of 124, if not elected (--wait, --try)
+    /// Exit code, instead of 124, if not elected (--wait, --try)
     #[arg(long, env = "ELECTION_CONFLICT_EXIT_CODE", value_name = "CODE", value_parser = exit_code)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) conflict_exit_code: Option<u8>,
@@ -245,13 +248,13 @@ pub(crate) struct Run {
     #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT", default_value = "restart")]
     pub(crate) on_lost: OnLost,
     /// Let the job gain privileges (sudo, set-user-ID programs). It may then run processes that
-    /// this one can neither tell to end nor kill: leadership is not released then but runs out, and
-    /// another job may start beside them. No effect for root, whose jobs may gain them anyway
+    /// this one can neither stop nor kill: leadership then expires instead of being released, and
+    /// another job may start beside them. No effect for root, whose jobs may gain privileges anyway
     #[arg(long, env = "ELECTION_ALLOW_SETUID")]
     pub(crate) allow_setuid: bool,
-    /// Run the job in a PID namespace that ends with its guard, so that the kernel kills all of it even
-    /// if this process and the guard are killed at the same time. Takes root, or a system that permits
-    /// user namespaces to everybody; an ordinary user's job sees itself as root there
+    /// Run the job in a PID namespace that ends with its guard, so that the kernel kills all of it
+    /// even if this process and the guard are killed at the same time. Needs root, or a system with
+    /// unprivileged user namespaces; an ordinary user's job sees itself as root there
     #[arg(long, env = "ELECTION_ISOLATE")]
     pub(crate) isolate: bool,
     /// End when the process that started this one ends
@@ -292,7 +295,7 @@ pub(crate) struct Schema {
     /// Create the tables, or upgrade them
     #[arg(long)]
     pub(crate) apply: bool,
-    /// How long that may take (exit 125) [default: 1m]
+    /// Time limit for that (exit 125) [default: 1m]
     #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = some_time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) timeout: Option<Duration>,

@@ -31,7 +31,8 @@ impl Arguments {
                 Err(Self::command().error(ErrorKind::InvalidValue, why))
             }
             None => told.map_err(|error| {
-                elsewhere(&error).or_else(|| naming_the_variable(&error)).unwrap_or(error)
+                let known = elsewhere(&error).or_else(|| naming_the_variable(&error));
+                known.unwrap_or_else(|| suggesting(error))
             }),
         }
     }
@@ -71,6 +72,22 @@ impl Arguments {
     }
 }
 
+/// The same error with the command that was meant, if two letters of its name changed places or one
+/// is wrong: by the parser's measure, three letters are too few to be alike then.
+fn suggesting(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(asked)) = error.get(ContextKind::InvalidSubcommand)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+    {
+        let command = Arguments::command();
+        let mut names = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let near = names.find(|it| strsim::damerau_levenshtein(asked, it.get_name()) == 1);
+        if let Some(near) = near.map(|it| it.get_name().to_owned()) {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
+        }
+    }
+    error
+}
+
 /// The error for what only another command can do. The parser knows no more than that it is unknown.
 fn elsewhere(error: &clap::Error) -> Option<clap::Error> {
     let command = env::args_os().nth(1)?.into_string().ok()?;
@@ -83,12 +100,12 @@ fn elsewhere(error: &clap::Error) -> Option<clap::Error> {
     let why = match (&*command, &**unknown) {
         _ if error.kind() != ErrorKind::UnknownArgument => return None,
         ("hold" | "serve", word) if !word.starts_with('-') => format!(
-            "unexpected argument {word:?}: `election {command}` runs no job; for one, write: election run \
-             [OPTIONS] -- CMD"
+            "unexpected argument {word:?}: `election {command}` runs no job; to run one, write: \
+             election run [OPTIONS] -- CMD"
         ),
         ("pause" | "resume", "--store" | "--store-file" | "--name") => {
-            "only a cluster's failover is paused: name it with --cluster FILE; in a database, whoever \
-             leads can be asked to resign (election resign)"
+            "only a cluster's failover can be paused: use --cluster FILE; with a database, ask the \
+             leader to resign (election resign)"
                 .to_owned()
         }
         _ => return None,
@@ -103,7 +120,7 @@ fn of_members(asked: &str) -> Option<clap::Error> {
         !found.is_hide_set() && found.get_arguments().any(|each| each.get_id() == "cluster")
     })?;
     let why = format!(
-        "`election cluster` only writes and checks files; for a cluster that runs, write: election \
+        "`election cluster` only writes and checks files; for a running cluster, write: election \
          {asked} --cluster FILE"
     );
     Some(clap::Error::raw(ErrorKind::InvalidSubcommand, why))

@@ -7,16 +7,16 @@ use std::path::PathBuf;
 /// What there is to do before a cluster runs, and beside it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
-    /// Write the files of a new cluster: for each member a folder with the list of all and its
+    /// Write the files of a new cluster: a directory for each member, with the cluster file and its
     /// certificate, and one with the authority's key
     #[command(after_help = format!("{INIT}\n\n{INIT_EXAMPLES}"))]
     #[command(override_usage = "election cluster init [OPTIONS] <ID=HOST:PORT>...")]
     Init(InitOptions),
-    /// Make a new key and certificate for a member: before the old one ends, or when it was lost
+    /// Make a new key and certificate for a member: before the old one expires, or when it is lost
     #[command(after_help = format!("{KEY}\n\n{KEY_EXAMPLES}"))]
     #[command(override_usage = "election cluster add-key [OPTIONS] --cluster <FILE> <ID>")]
     AddKey(KeyOptions),
-    /// Check a cluster's file and the certificates that it names; connects to nobody
+    /// Check a cluster file and its certificates, without connecting to anything
     #[command(after_help = format!("{FILE_CHECK}\n\n{FILE_CHECK_EXAMPLES}"))]
     Check(CheckOptions),
 }
@@ -44,19 +44,19 @@ pub(crate) struct InitOptions {
         long,
         value_name = "NAME",
         default_value = "default",
-        help = "The election's name. It stands in the file and in the certificates, so members of \
-                another election are refused; in the log, in what `election status` says, and in the \
-                job's ELECTION_NAME. Clusters that share a machine need different names"
+        help = "The election's name. It is in the file and in the certificates, so that members of \
+                other elections are refused, in the log, in the output of `election status`, and \
+                in the job's ELECTION_NAME. Clusters that share a machine need different names"
     )]
     pub(crate) election: String,
-    /// Where to write the folders [default: the current directory]
+    /// Where to write the directories [default: the current directory]
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub(crate) out: PathBuf,
     /// How long the members' certificates are valid
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with = "insecure")]
     pub(crate) days: u32,
-    /// Without certificates, for trials and for ports that only members reach
+    /// Without certificates: for trials, and for ports that only members can reach
     #[arg(long)]
     pub(crate) insecure: bool,
 }
@@ -66,29 +66,29 @@ pub(crate) struct KeyOptions {
     /// The member
     #[arg(value_name = "ID")]
     pub(crate) member: String,
-    /// The cluster's file, which lists the member
+    /// The cluster file, which lists the member
     #[arg(long, env = "ELECTION_CLUSTER", value_name = "FILE")]
     pub(crate) cluster: PathBuf,
-    /// The folder with the authority's key
+    /// The directory with the authority's key
     #[arg(long, value_name = "DIR", default_value = "authority")]
     pub(crate) authority: PathBuf,
-    /// Where to write the key and the certificate [default: a folder of the member's name]
+    /// Where to write the key and the certificate [default: a directory with the member's name]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// How long the certificate is valid
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) days: u32,
-    /// Replace a key and a certificate that are there
+    /// Replace an existing key and certificate
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
-    /// The cluster's file
+    /// The cluster file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The member that it is for [default: the one whose certificate it names]
+    /// The member to check for [default: the one whose certificate the file names]
     #[arg(long, env = "ELECTION_NODE", value_name = "NAME")]
     pub(crate) node: Option<String>,
 }

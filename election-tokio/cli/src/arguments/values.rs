@@ -16,7 +16,7 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
 /// A time in which somebody can answer.
 pub(super) fn some_time(text: &str) -> Result<Duration, String> {
     match time(text)? {
-        Duration::ZERO => Err("it is zero; write a longer time, or leave it out".to_owned()),
+        Duration::ZERO => Err("it is zero; write a longer time, or remove it".to_owned()),
         time => Ok(time),
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn wait(text: &str) -> Result<Duration, String> {
 pub(super) fn epoch(text: &str) -> Result<u64, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => "it is too large for an epoch".to_owned(),
-        _ => "an epoch is a whole number, not below 0".to_owned(),
+        _ => "an epoch is a whole number from 0".to_owned(),
     })
 }
 
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!((epoch("0"), epoch("18446744073709551615")), (Ok(0), Ok(u64::MAX)));
         for wrong in ["-5", "", "x", "1.5", "1e3"] {
             let said = epoch(wrong).expect_err(wrong);
-            assert_eq!(said, "an epoch is a whole number, not below 0");
+            assert_eq!(said, "an epoch is a whole number from 0");
         }
         let said = epoch("18446744073709551616").expect_err("too large");
         assert_eq!(said, "it is too large for an epoch");

@@ -26,18 +26,18 @@ pub(crate) fn cluster<'a>(
 fn only_for_databases(given: &Given, cluster: &Path) -> Result<(), Failed> {
     let cluster = cluster.display();
     let why = [
-        ("ttl", "there is no lease; how long a silent leader counts as alive is `down-after`"),
-        ("interval", "there is no lease to renew; members speak once in each `heartbeat`"),
-        ("at-least-for", "there is no lease that could last; the epoch ends with its primary"),
-        ("clock-step", "there is no database whose clock could step"),
-        ("name", "the election is named by `election`"),
-        ("min-epoch", "every member reads it as `min-epoch`"),
+        ("ttl", "there is no lease; `down-after` sets how long a silent leader counts as alive"),
+        ("interval", "there is no lease to renew; members send a heartbeat instead"),
+        ("at-least-for", "there is no lease to keep; an epoch ends with its primary"),
+        ("clock-step", "there is no database clock"),
+        ("name", "the file's `election` names the election"),
+        ("min-epoch", "the file's `min-epoch` sets it for every member"),
         ("no-schema", "there are no tables"),
         ("schema", "there are no tables"),
     ];
     match why.iter().find(|(flag, _)| given.wrote(flag)) {
         Some((flag, why)) => {
-            Err(Failed::new(format!("--{flag} is for databases: {why} in --cluster {cluster}")))
+            Err(Failed::new(format!("--{flag} is for databases; with --cluster {cluster} {why}")))
         }
         None => Ok(()),
     }
@@ -48,7 +48,7 @@ fn only_for_clusters(given: &Given) -> Result<(), Failed> {
     let flags = ["ballot", "listen", "socket", "new-peers", "accept-loss", "to"];
     match flags.iter().find(|flag| given.wrote(flag)) {
         Some(flag) => Err(Failed::new(format!(
-            "--{flag} is for clusters: name one with --cluster FILE, or leave --{flag} out"
+            "--{flag} is for clusters: use --cluster FILE, or remove --{flag}"
         ))),
         None => Ok(()),
     }

@@ -153,8 +153,7 @@ impl Client {
             }
             Led { leader: None, unknown: Some(why), .. } => {
                 let remedy = "ask a member that hears a majority";
-                let why =
-                    format!("it is not known who leads, so nobody was asked: {why}; {remedy}");
+                let why = format!("the leader is unknown, so nobody was asked: {why}; {remedy}");
                 return Err(self.refused(&why));
             }
             Led { leader: Some(_), .. } => {}
@@ -238,7 +237,7 @@ impl Client {
         let read = from.take(LONGEST_ANSWER).read_until(b'\n', &mut line).await;
         match read {
             Err(error) => Err(self.broken(&error.to_string())),
-            Ok(_) if !line.ends_with(b"\n") => Err(self.broken("its process has ended")),
+            Ok(_) if !line.ends_with(b"\n") => Err(self.broken("its process has exited")),
             Ok(_) => serde_json::from_slice(&line).map_err(|_| self.strange()),
         }
     }
@@ -252,7 +251,7 @@ impl Client {
                 Ok(stream) => spot.is_safe().map(|()| stream),
                 Err(error) => Err(match error.kind() {
                     io::ErrorKind::NotFound => format!("there is no {shown}"),
-                    io::ErrorKind::ConnectionRefused => format!("nobody answers at {shown}"),
+                    io::ErrorKind::ConnectionRefused => format!("nothing answers at {shown}"),
                     _ => format!("{shown}: {error}"),
                 }),
             };
@@ -263,8 +262,8 @@ impl Client {
         }
         let (node, causes, start) = (&self.node, causes.join("; "), &self.start);
         Err(Failed::new(format!(
-            "{node} does not run here, or not as this user: {causes}. Start it: {start}; or name \
-             its control socket with --socket, if it has one of its own"
+            "{node} is not running here, or not as this user: {causes}. Start it: {start}; or use \
+             --socket if its control socket is elsewhere"
         )))
     }
 
@@ -280,8 +279,8 @@ impl Client {
 
     fn late(&self) -> Failed {
         Failed::new(format!(
-            "{} does not answer within {}: its process is stopped, or the machine is very busy; look \
-             at it, or allow more time (--timeout)",
+            "{} does not answer within {}: its process is stopped, or the machine is very busy; \
+             check it, or allow more time (--timeout)",
             self.node,
             humantime::format_duration(self.within),
         ))
@@ -296,6 +295,6 @@ impl Client {
     }
 
     fn strange(&self) -> Failed {
-        self.broken("its `election` is of another version; use that one to ask it")
+        self.broken("it runs another version of `election`; ask it with that version")
     }
 }

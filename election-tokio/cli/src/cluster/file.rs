@@ -37,7 +37,7 @@ pub(super) struct Contents {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a section [[member]] with its id and address")]
+#[serde(deny_unknown_fields, expecting = "a section [[member]] with id and address")]
 pub(super) struct Entry {
     id: Option<Spanned<String>>,
     address: Option<Spanned<String>>,
@@ -99,8 +99,7 @@ impl File {
             .map_err(|error| document.wrong(election.span().start, &error.to_string()))?;
         let election = election.get_ref().clone();
         if contents.member.is_empty() {
-            let why = "no member is listed; write [[member]], and below it id and address, for \
-                       each node";
+            let why = "no member is listed; write [[member]] with id and address for every node";
             return Err(Failed::new(format!("{}: {why}", document.what)));
         }
         let member = |entry: &Spanned<Entry>| {
@@ -154,14 +153,14 @@ impl File {
             let bare = node.trim().trim_matches(['"', '\'']);
             if let Some(member) = self.members.iter().find(|member| member.id == bare) {
                 return Failed::new(format!(
-                    "{what}: the name {node:?} has quotes or spaces around it, and {} is listed \
-                     without; leave them out (--node, ELECTION_NODE)",
+                    "{what}: the name {node:?} has quotes or spaces around it, but {} is listed \
+                     without; remove them (--node, ELECTION_NODE)",
                     member.id
                 ));
             }
             Failed::new(format!(
-                "{what}: {node} is not among the members; name one of {ids} (--node), or list \
-                 {node} in the file on every member"
+                "{what}: {node} is not a member; name one of {ids} (--node), or list {node} in the \
+                 file on every member"
             ))
         })
     }
@@ -230,9 +229,9 @@ impl File {
         };
         let node = self.members.first().map(|member| &*member.id).unwrap_or_default();
         Failed::new(format!(
-            "no member of the cluster answers here, or not to this user; tried {tried}. On the machine \
-             of a member, start one: {}; or ask where one runs; or name a member's control socket with \
-             --socket, if it has one of its own",
+            "no member of the cluster answers here, or not to this user; tried {tried}. On the \
+             machine of a member, start one: {}; or ask where one is running; or use --socket if a \
+             member's control socket is elsewhere",
             self.start(node)
         ))
     }

@@ -94,7 +94,7 @@ impl Observer {
         let why = format!("no member answers: {}", nodes.join(", "));
         let silence = Led { unknown: Some(why.clone()), ..Led::default() };
         if self.last.as_ref() != Some(&silence) {
-            warn!(event = "waiting", "{why}; waiting until one does: start it on this machine");
+            warn!(event = "waiting", "{why}; waiting for one: start it on this machine");
         }
         tell(&self.election, self.json, &mut self.last, silence)
     }

@@ -63,7 +63,7 @@ impl Part {
             // These are no part of the file.
             ClusterError::Ballot { .. } | ClusterError::NoBallot => Failed::of("--ballot", &error),
             ClusterError::Config(ConfigError::GraceTooLong { .. }) => {
-                Failed::new(format!("--grace: {}", spelled(&error)))
+                Failed::new(format!("--{}", spelled(&error)))
             }
             ClusterError::Address { what, .. } if what.starts_with("address to listen") => {
                 Failed::of("--listen", &error)
@@ -104,14 +104,14 @@ impl Part {
         if place::is_in_memory(&ballot) {
             warn!(
                 event = "warning",
-                "the ballot {} is kept in memory and is gone after a restart of the machine: name \
-                 a file on a disk with --ballot",
+                "the ballot {} is kept in memory and is lost when the machine restarts: name a \
+                 file on a disk with --ballot",
                 ballot.display()
             );
         }
         let kind = if is_witness { "a witness, which votes and never runs a job" } else { "one" };
         let count = member.members().count();
-        let (ballot, promises) = (ballot.display(), "its promises are kept in");
+        let (ballot, promises) = (ballot.display(), "ballot file:");
         info!(event = "joined", "{kind} of {count} members; {promises} {ballot}");
         tokio::spawn(node);
         let control = control.map(|control| {

@@ -57,15 +57,15 @@ pub(crate) fn ballot(election: &str, node: &str) -> Result<PathBuf, Failed> {
     let home = || Some(directory("HOME")?.join(".local/state"));
     let state = directory("XDG_STATE_HOME").or_else(home).ok_or_else(|| {
         Failed::new(
-            "no directory for the ballot is known (STATE_DIRECTORY, XDG_STATE_HOME and HOME are \
-             not set): name a file that outlives restarts of the machine with --ballot",
+            "no directory for the ballot: STATE_DIRECTORY, XDG_STATE_HOME and HOME are unset; name \
+             a file that outlives restarts of the machine with --ballot",
         )
     })?;
     let place = state.join("election").join(election);
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&place);
     made.map_err(|error| {
         let what = format!("the directory of the ballot, {}", place.display());
-        Failed::new(format!("{what}: {error}; permit it, or name a file with --ballot"))
+        Failed::new(format!("{what}: {error}; allow it, or name a file with --ballot"))
     })?;
     Ok(place.join(format!("{node}.ballot")))
 }
@@ -146,9 +146,9 @@ impl Spot {
         // Of the name itself: a link may lead to anybody's directory.
         let found = fs::symlink_metadata(place).map_err(|error| format!("{shown}: {error}"))?;
         let why = match found {
-            _ if !found.is_dir() => "is no directory, or a link to one",
+            _ if !found.is_dir() => "is not a directory, or is a symbolic link to one",
             _ if found.uid() != geteuid().as_raw() => "belongs to another user",
-            _ if found.mode() & 0o077 != 0 => "is open to other users (chmod 700 it)",
+            _ if found.mode() & 0o077 != 0 => "is accessible to other users (chmod 700 it)",
             _ => return Ok(()),
         };
         Err(format!("{shown} {why}, so another user could have put a socket there"))
@@ -159,7 +159,7 @@ fn short(path: PathBuf) -> Result<PathBuf, Failed> {
     let length = path.as_os_str().len();
     if length > LONGEST {
         return Err(Failed::new(format!(
-            "the path of the control socket has {length} bytes, and the system permits {LONGEST}: \
+            "the path of the control socket has {length} bytes, but the system allows {LONGEST}: \
              {}; choose a shorter one with --socket, also for the commands that ask this member",
             path.display()
         )));
@@ -202,6 +202,6 @@ mod tests {
         fs::set_permissions(place.path().join("open"), open).unwrap();
         assert!(spot("open").prepare().unwrap_err().contains("chmod 700"));
         fs::write(place.path().join("file"), "").unwrap();
-        assert!(spot("file").prepare().unwrap_err().contains("no directory"));
+        assert!(spot("file").prepare().unwrap_err().contains("not a directory"));
     }
 }

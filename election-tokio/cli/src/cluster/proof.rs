@@ -87,8 +87,7 @@ impl File {
                 None => Ok(None),
                 Some(entry) => Err(self.document.wrong(
                     entry.span().start,
-                    "`accepted` is of use only where members have certificates; add a section [tls], \
-                     or leave it out",
+                    "`accepted` needs certificates; add a section [tls], or remove it",
                 )),
             };
         };
@@ -103,8 +102,9 @@ impl File {
             // A list that is cut short or misspelt must not let anybody in.
             let Some(paths) = paths.filter(|_| again.identity() == known) else {
                 return Err(CredentialsError::Unfit(format!(
-                    "{}: it is not about the cluster that runs here any more: another election, other \
-                     members, or no section [tls]; correct it, or restart with it if it is meant",
+                    "{}: it no longer describes the running cluster: another election, other \
+                     members, or no section [tls]; correct it, or restart with it if that is \
+                     intended",
                     again.what()
                 )));
             };

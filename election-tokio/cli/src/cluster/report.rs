@@ -92,8 +92,8 @@ fn nobody(member: &Member) -> Led {
 pub(crate) fn unknown_leader(member: &Member) -> Option<String> {
     let why = member.unknown_leader()?;
     Some(match why {
-        UnknownLeader::Unheard { .. } => {
-            format!("{why}; look at the network between this member and the others")
+        UnknownLeader::Unheard { primary: None, .. } => {
+            format!("{why}; check the network between this member and the others")
         }
         _ => why.to_string(),
     })
@@ -103,7 +103,7 @@ pub(crate) fn unknown_leader(member: &Member) -> Option<String> {
 pub(crate) fn unready(member: &Member) -> Option<String> {
     let why = member.status().unready?;
     let left = until(why).map(|until| millis(until.since(now())));
-    let left = left.map(|left| format!(" (for {} more)", words::span(left))).unwrap_or_default();
+    let left = left.map(|left| format!(" (for another {})", words::span(left))).unwrap_or_default();
     Some(format!("{}{left}", why.named(&member.members())))
 }
 

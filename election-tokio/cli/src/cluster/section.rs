@@ -16,8 +16,7 @@ pub(super) struct Certificates {
 }
 
 fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
-    const WHY: &str = "write one path in double quotes; several certificates stand one after the other \
-                       in one file";
+    const WHY: &str = "write one path in double quotes; one file can contain several certificates";
     PathBuf::deserialize(deserializer).map(Some).map_err(|_| D::Error::custom(WHY))
 }
 

@@ -89,8 +89,8 @@ impl Bound {
         let shown = path.display();
         let failed = |error: io::Error| {
             Failed::new(format!(
-                "the control socket {shown} cannot be opened: {error}; permit it, or choose \
-                 another place with --socket"
+                "the control socket {shown} cannot be opened: {error}; allow it, or choose another \
+                 place with --socket"
             ))
         };
         let listener = match UnixListener::bind(path) {
@@ -110,24 +110,26 @@ impl Bound {
         let shown = path.display();
         let failed = |why: &str| Err(Failed::new(format!("the control socket {shown}: {why}")));
         if !fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-            return failed("something else is there; remove it, or choose a place with --socket");
+            return failed(
+                "something else is there; remove it, or choose another place with --socket",
+            );
         }
         match UnixStream::connect(path).await {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                return failed("it is another user's; choose another place with --socket");
+                return failed("it belongs to another user; choose another place with --socket");
             }
             _ => {
                 return failed(
-                    "another process answers there: this member is running already; stop that \
+                    "another process answers there: this member is already running; stop that \
                      process, or choose another place with --socket",
                 );
             }
         }
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                failed(&format!("a dead process has left it, and it cannot be removed: {error}"))
+                failed(&format!("a dead process left it behind, and it cannot be removed: {error}"))
             }
             _ => Ok(()),
         }
@@ -162,12 +164,12 @@ async fn accept(listener: UnixListener, knowledge: Arc<Knowledge>) {
                 connections.spawn(knowledge.clone().meet(stream));
             }
             Ok((stream, _)) => {
-                let busy = refused("too many ask this member at once; ask again");
+                let busy = refused("too many clients ask this member at the same time; try again");
                 // What the system's buffer does not take at once is not worth waiting for.
                 let _ = stream.try_write(&line(&busy));
             }
             Err(error) => {
-                debug!("the control socket accepts nobody: {error}");
+                debug!("the control socket accepts no connections: {error}");
                 sleep(PAUSE).await;
             }
         }
@@ -209,7 +211,7 @@ impl Knowledge {
         let user = stream.peer_cred().map(|cred| cred.uid());
         let (read, mut write) = stream.into_split();
         if !user.is_ok_and(|user| user == own || user == 0) {
-            let why = "only the user that runs this member, and root, may ask it";
+            let why = "only root and the user that runs this member may ask it";
             let _ = timeout(PATIENCE, write.write_all(&line(&refused(why)))).await;
             return;
         }
@@ -221,14 +223,14 @@ impl Knowledge {
         let answer = match serde_json::from_slice(&request) {
             Ok(Request::Observe) => match self.observers.try_acquire() {
                 Ok(_place) => return self.observe(read, write).await,
-                Err(_) => refused("too many observe this member; end one of them"),
+                Err(_) => refused("too many clients observe this member; end one of them"),
             },
             // Whoever gave this order was told that it failed, while this process stood still.
             Ok(_) if is_gone(write.as_ref()) => return,
             Ok(request) => self.answer(request).await,
             Err(error) => refused(format!(
-                "this member does not know such a request ({error}); use the `election` of its \
-                 version"
+                "this member does not know the request ({error}); use the same version of \
+                 `election`"
             )),
         };
         let _ = timeout(PATIENCE, write.write_all(&line(&answer))).await;
@@ -268,13 +270,13 @@ impl Knowledge {
             | Request::Resume { within_ms } => Duration::from_millis(within_ms).min(LONGEST_ORDER),
         };
         let Ok(_order) = self.orders.try_lock() else {
-            return refused("another order is being carried out; try again in a moment");
+            return refused("another order is in progress; try again in a moment");
         };
         timeout(within, self.obey(request)).await.unwrap_or_else(|_| {
             let within = humantime::format_duration(within);
             refused(format!(
-                "not done within {within}; the order is not taken back: see `election status`, or \
-                 allow more time (--timeout)"
+                "not done within {within}; the order still stands: see `election status`, or allow \
+                 more time (--timeout)"
             ))
         })
     }
@@ -301,8 +303,8 @@ impl Knowledge {
             Ok(()) => Answer::Maintained { changed, pause: report::paused(&self.member) },
             Err(error) => refused(match self.boots_for() {
                 Some(left) => format!(
-                    "this member has just started, and may not vote for {} ms more: repeat the order \
-                     then, or give it to another member",
+                    "this member has just started, and may not vote for another {} ms: repeat the \
+                     order then, or give it to another member",
                     left.as_millis()
                 ),
                 None => error.to_string(),
@@ -324,10 +326,11 @@ impl Knowledge {
             return refused(match report::led(&self.member).leader {
                 Some(leader) => {
                     format!(
-                        "{me} does not lead, {leader} does: ask it on its machine (--node {leader})"
+                        "{me} is not the leader, {leader} is: ask it on its machine (--node \
+                         {leader})"
                     )
                 }
-                None => format!("{me} does not lead, and it knows nobody that does"),
+                None => format!("{me} is not the leader, and knows of none"),
             });
         };
         let epoch = lease.epoch();
@@ -335,7 +338,7 @@ impl Knowledge {
         let Some(to) = to else {
             if self.member.maintenance().is_some_and(|known| known.is_paused) {
                 return refused(format!(
-                    "automatic failover is paused, so only {me} could be elected again: name its \
+                    "automatic failover is paused, so only {me} can be elected again: name its \
                      successor with --to, or resume first"
                 ));
             }
@@ -362,12 +365,12 @@ impl Knowledge {
                 let others = others.join(", ");
                 refused(format!(
                     "{to:?} is not another member of this cluster; name one of {others} (--to), or \
-                     leave --to out"
+                     remove --to"
                 ))
             }
             Err(Some(error)) => {
                 let why = successor::hindrance(&self.member, &to).map(|why| {
-                    format!("not handed over: {to} could not be elected now, because it {why}")
+                    format!("not handed over: {to} cannot be elected now, because it {why}")
                 });
                 refused(why.unwrap_or_else(|| error.to_string()))
             }

@@ -13,15 +13,15 @@ impl File {
         let unspecified = self.members().filter(|(_, address)| is_unspecified(address));
         let unspecified = unspecified.map(|(id, address)| {
             format!(
-                "{id} is at {address}, which is every machine itself to itself: write the address at \
-                 which the others reach {id}, and where to listen with --listen"
+                "{id} is at {address}, which every machine takes for itself: write the address at \
+                 which the others reach {id}, and where it listens with --listen"
             )
         });
         let accepted = self.accepted().unwrap_or_default();
         let empty = accepted.iter().filter(|(_, list)| list.is_empty()).map(|(id, _)| {
             format!(
-                "the list of accepted certificates of {id} is empty, so nobody is let in as {id}: write \
-                 the fingerprint of its certificate there, or leave the list out"
+                "the list of accepted certificates of {id} is empty, so nobody is accepted as \
+                 {id}: add the fingerprint of its certificate, or remove the list"
             )
         });
         let paths = self.certificates().ok().flatten();
@@ -42,7 +42,8 @@ fn readable(key: &Path) -> Option<String> {
     (mode != 0).then(|| {
         let key = key.display();
         format!(
-            "others can read or write the key {key}: chmod 600 {key}, and renew it if one may have"
+            "other users can read or write the key {key}: chmod 600 {key}, and renew it if \
+             somebody may have read it"
         )
     })
 }

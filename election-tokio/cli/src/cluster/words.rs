@@ -20,7 +20,7 @@ pub(super) fn status(report: &Report) -> String {
     say("member", &format!("{} (process {}): {kind}{}", report.node, report.pid, report.role));
     match &report.unready {
         Some(why) => say("ready", &format!("no: {why}")),
-        None => say("ready", "yes: it could vote, and hears a majority"),
+        None => say("ready", "yes: able to vote, and hears a majority"),
     }
     if let (Some(trusted), Some(stop)) = (report.trusted_ms, report.stop_ms) {
         let (trusted, stop) = (span(trusted), span(stop));
@@ -29,7 +29,7 @@ pub(super) fn status(report: &Report) -> String {
         say(
             "trust",
             &format!(
-                "for {trusted} more, and {stop} until its job is killed, unless confirmed: \
+                "for another {trusted}, and {stop} until its job is killed, unless renewed: \
                  {supporters} of {count} members vouch for it, itself included; {majority} must"
             ),
         );
@@ -38,25 +38,25 @@ pub(super) fn status(report: &Report) -> String {
     let voted = report.voted_for.as_ref().map(|node| format!(", voted for {node}"));
     let voted = voted.unwrap_or_default();
     match report.promised {
-        0 => say("ballot", "none yet: nothing was promised"),
+        0 => say("ballot", "none yet: nothing promised"),
         epoch => say("ballot", &format!("epoch {epoch}{voted}, {disk}")),
     }
     if let Some(support) = &report.supports {
         let (node, epoch, left) = (&support.node, support.epoch, span(support.left_ms));
-        say("supports", &format!("{node} (epoch {epoch}), for {left} more unless it is heard"));
+        say("supports", &format!("{node} (epoch {epoch}), for another {left} unless it is heard"));
     }
     if has_data(report) {
         let position = report.position.map_or_else(|| "not known yet".to_owned(), position);
         say("position", &position);
     }
-    let left = report.hindrance_ms.map(|left| format!(" (for {} more)", span(left)));
+    let left = report.hindrance_ms.map(|left| format!(" (for another {})", span(left)));
     match &report.hindrance {
         Some(_) if report.trusted_ms.is_some() => say("campaign", "it leads"),
         Some(why) => {
             let left = left.unwrap_or_default();
             say("campaign", &format!("it does not ask for votes, because {why}{left}"));
         }
-        None if report.role == "candidate" => say("campaign", "it asks for votes"),
+        None if report.role == "candidate" => say("campaign", "it is asking for votes"),
         None => say("campaign", "it is about to ask for votes"),
     }
     say("failover", failover(report.pause.as_ref()).trim_start_matches("automatic failover is "));
@@ -79,12 +79,12 @@ pub(super) fn status(report: &Report) -> String {
 /// Whose file is the odd one, and the remedy.
 fn odd_file(odd: &str, is_own: bool) -> String {
     let (than, remedy) = match is_own {
-        true => ("its own ballot, and votes for nobody", "correct its file"),
-        false => ("this member", "correct the file that is wrong"),
+        true => ("its own ballot, and does not vote", "correct its file"),
+        false => ("this member", "correct the wrong file"),
     };
     format!(
-        "{odd} has another list of members, down_after or name than {than}: {remedy}, and start \
-         that member again"
+        "{odd} has a different member list, down_after or cluster name from {than}: {remedy}, and \
+         restart that member"
     )
 }
 
@@ -94,12 +94,12 @@ fn proof(certificates: &Certificates) -> Vec<String> {
     let own = end(certificates.certificate_unix_ms, now);
     let authority = end(certificates.authority_unix_ms, now);
     let refused = certificates.refused.as_ref().map(|why| {
-        wrapped("", &format!("other certificates are there and cannot be used, these stay: {why}"))
+        wrapped("", &format!("the new certificates cannot be used, and these stay in use: {why}"))
     });
     let accepted = certificates.accepted.iter().map(|(member, list)| {
         let list: Vec<_> = list.iter().map(|fingerprint| short(fingerprint)).collect();
         let list = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
-        wrapped("accepts", &format!("of {member} only the certificates {list}"))
+        wrapped("accepts", &format!("only these certificates of {member}: {list}"))
     });
     let ends = wrapped("proof", &format!("its certificate {own}; the authority's {authority}"));
     std::iter::once(ends).chain(refused).chain(accepted).collect()
@@ -116,8 +116,8 @@ fn end(unix_ms: u64, now: Duration) -> String {
     let left = Duration::from_millis(unix_ms).checked_sub(now);
     match left.map(|left| left.as_secs() / (24 * 3_600)) {
         None => "has expired: renew it now".to_owned(),
-        Some(days @ 0..=30) => format!("ends in {days} days: renew it"),
-        Some(days) => format!("ends in {days} days"),
+        Some(days @ 0..=30) => format!("expires in {days} days: renew it"),
+        Some(days) => format!("expires in {days} days"),
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn leads(led: &Led) -> String {
             let label = label.as_ref().map(|label| format!(" at {label}")).unwrap_or_default();
             format!("{leader} (epoch {}) leads{label}", epoch.unwrap_or_default())
         }
-        Led { unknown: Some(why), .. } => format!("it is not known who leads: {why}"),
+        Led { unknown: Some(why), .. } => format!("the leader is unknown: {why}"),
         _ => "nobody leads".to_owned(),
     }
 }
@@ -143,7 +143,7 @@ pub(super) fn failover(pause: Option<&Pause>) -> String {
     let left =
         |millis: u64| humantime::format_duration(Duration::from_secs(millis.div_ceil(1_000)));
     let until = match pause.left_ms {
-        Some(millis) => format!("for {} more", left(millis)),
+        Some(millis) => format!("for another {}", left(millis)),
         None => "until resumed".to_owned(),
     };
     let primary = match &pause.primary {

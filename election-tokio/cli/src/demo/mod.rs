@@ -166,7 +166,7 @@ impl Scene {
                 () = sleep(FRAME) => self.draw().await?,
             }
             if now() > deadline {
-                return Err(Failed::new("nobody was elected; the machine may be overloaded"));
+                return Err(Failed::new("no leader was elected; the machine may be overloaded"));
             }
         }
     }

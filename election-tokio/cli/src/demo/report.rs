@@ -65,8 +65,8 @@ pub(super) fn report(failovers: &[Failover]) -> String {
         }
     }
     let legend = format!(
-        "took: from the kill to the first breath of the next job\n\
-         beyond: how much of that was after the {keeps_out} had run out"
+        "took: from the kill to the first breath of the next job\nbeyond: how much of that came \
+         after the {keeps_out} had expired"
     );
     format!("{table}\n\n{legend}\n{}", histogram(failovers))
 }

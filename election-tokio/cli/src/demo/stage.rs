@@ -50,7 +50,7 @@ impl Stage {
         if demo.quorum {
             if names.len() < 3 {
                 return Err(Failed::new(
-                    "--candidates: of fewer than three, no majority is left when one is killed; \
+                    "--candidates: with fewer than three, no majority is left when one is killed; \
                      use three or more",
                 ));
             }
@@ -196,7 +196,7 @@ fn cluster(names: &[String], down_after: Duration, random: &mut Random) -> Resul
     let host = format!("127.{}.{two}.{three}", 1 + one % 250);
     let mut free = (7_400..7_999_u16).filter(|port| TcpListener::bind((&*host, *port)).is_ok());
     for name in names {
-        let port = free.next().ok_or_else(|| Failed::new("the demo finds no free port"))?;
+        let port = free.next().ok_or_else(|| Failed::new("the demo cannot find a free port"))?;
         text += &format!("[[member]]\nid = \"{name}\"\naddress = \"{host}:{port}\"\n");
     }
     Ok(text)

@@ -32,8 +32,8 @@ impl Address {
         if !exposed && !socket.ip().to_canonical().is_loopback() {
             let port = socket.port();
             return Err(Failed::new(format!(
-                "--http {socket}: other machines may reach this address, and whoever does can see \
-                 who leads; add --http-exposed if you mean that, or write 127.0.0.1:{port}"
+                "--http {socket}: other machines may reach this address and see who leads; add \
+                 --http-exposed if that is intended, or write 127.0.0.1:{port}"
             )));
         }
         Ok(Self { socket, exposed })
@@ -59,12 +59,12 @@ fn remedy(text: &str) -> String {
     }
     match text.rsplit_once(':').and_then(|(host, digits)| Some((host, port(digits)?))) {
         Some(("localhost", port)) => {
-            format!("names are not looked up; write 127.0.0.1:{port} or [::1]:{port}")
+            format!("host names are not resolved; write 127.0.0.1:{port} or [::1]:{port}")
         }
         Some((host, port)) if host.parse::<IpAddr>().is_ok() => {
-            format!("an IPv6 address stands in brackets; write [{host}]:{port}")
+            format!("an IPv6 address needs brackets; write [{host}]:{port}")
         }
-        _ => "this is no IP address with a port; write one like 127.0.0.1:4040 or [::1]:4040"
+        _ => "this is not an IP address with a port; write one like 127.0.0.1:4040 or [::1]:4040"
             .to_owned(),
     }
 }
@@ -105,10 +105,10 @@ mod tests {
             ("127.0.0.1", "the port is missing; write 127.0.0.1:4040"),
             ("::1", "the port is missing; write [::1]:4040"),
             ("[::1]", "the port is missing; write [::1]:4040"),
-            ("localhost:80", "names are not looked up; write 127.0.0.1:80 or [::1]:80"),
+            ("localhost:80", "host names are not resolved; write 127.0.0.1:80 or [::1]:80"),
             ("2001:db8:0:0:0:0:0:0:0:80", "write one like"),
             ("fe80::1::80", "write one like"),
-            ("1:2:3:4:5:6:7:8:80", "stands in brackets; write [1:2:3:4:5:6:7:8]:80"),
+            ("1:2:3:4:5:6:7:8:80", "needs brackets; write [1:2:3:4:5:6:7:8]:80"),
             ("node.example:80", "write one like 127.0.0.1:4040 or [::1]:4040"),
             ("http://127.0.0.1:4040", "write one like"),
             ("127.0.0.1:4040/", "write one like"),

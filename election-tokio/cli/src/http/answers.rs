@@ -19,9 +19,9 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 pub(super) fn answer<B>(knowledge: &Knowledge, request: &Request<B>) -> Response<String> {
     let hosts = request.headers().get_all(HOST);
     if !knowledge.exposed && !hosts.iter().all(is_own) {
-        let why = "this port answers requests for localhost or a loopback address only: any other name \
-                   may be a web page's that has been led here; ask 127.0.0.1, or start with \
-                   --http-exposed\n";
+        let why = "this port answers only requests for localhost or a loopback address, since \
+                   another name may come from a malicious web page (DNS rebinding); ask 127.0.0.1, \
+                   or start with --http-exposed\n";
         return response(StatusCode::MISDIRECTED_REQUEST, TEXT, why.to_owned());
     }
     let method = request.method();
@@ -31,14 +31,14 @@ pub(super) fn answer<B>(knowledge: &Knowledge, request: &Request<B>) -> Response
         "/readyz" => readyz,
         "/metrics" => metrics,
         _ => {
-            let paths = "there is nothing here; ask for /leader, /livez, /readyz or /metrics\n";
+            let paths = "not found; ask for /leader, /livez, /readyz or /metrics\n";
             return response(StatusCode::NOT_FOUND, TEXT, paths.to_owned());
         }
     };
     if [Method::GET, Method::HEAD].contains(method) {
         return answer(knowledge);
     }
-    let why = format!("{method} changes nothing here; use GET or HEAD\n");
+    let why = format!("{method} is not supported; use GET or HEAD\n");
     let mut refusal = response(StatusCode::METHOD_NOT_ALLOWED, TEXT, why);
     refusal.headers_mut().insert(ALLOW, METHODS);
     refusal

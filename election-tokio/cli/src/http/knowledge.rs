@@ -74,7 +74,7 @@ impl Knowledge {
     /// What a probe is told that finds this process alive.
     pub(super) fn life(&self) -> String {
         let unready = self.party.get().and_then(Party::unready);
-        unready.map_or_else(|| "alive".to_owned(), |why| format!("alive, and not ready: {why}"))
+        unready.map_or_else(|| "alive".to_owned(), |why| format!("alive but not ready: {why}"))
     }
 
     /// Why this node does not take part.
@@ -91,7 +91,7 @@ impl Knowledge {
         let not_yet = "this node has not joined the election yet";
         match self.starting.get() {
             Some(starting) => format!("{not_yet}: it is {starting}"),
-            None => format!("{not_yet}; its log says what it waits for"),
+            None => format!("{not_yet}; see its log for what it is waiting for"),
         }
     }
 
@@ -132,7 +132,7 @@ impl Party {
 
     fn ailment(&self) -> Option<String> {
         if self.handle.status().closed {
-            return Some("the elector has ended, and this process is about to".to_owned());
+            return Some("the elector has ended, and this process is exiting".to_owned());
         }
         let overdue = self.handle.overdue();
         (overdue >= STUCK).then(|| {
@@ -142,7 +142,7 @@ impl Party {
 
     /// Why it is not ready: as a member it may know who leads, and not vote yet.
     fn absence(&self) -> Option<String> {
-        let unready = self.unready().map(|why| format!("this member is not ready: {why}"));
+        let unready = self.unready().map(|why| format!("not ready: {why}"));
         self.ailment().or(unready).or_else(|| self.unknown_leader())
     }
 
@@ -161,7 +161,7 @@ impl Party {
             None => {
                 let status = self.handle.status();
                 let outage = status.error.is_some() || !status.reached;
-                outage.then(|| "waiting for the database; the log says why".to_owned())
+                outage.then(|| "waiting for the database; see the log".to_owned())
             }
         }
     }

@@ -47,11 +47,15 @@ impl Http {
 fn listen(address: Address) -> Result<TcpListener, Failed> {
     TcpListener::bind(address.socket).map_err(|error| {
         let remedy = match error.kind() {
-            ErrorKind::AddrInUse => "another process listens there; end it, or choose another port",
-            ErrorKind::AddrNotAvailable => {
-                "this machine does not have that address; write one that it has, or 127.0.0.1"
+            ErrorKind::AddrInUse => {
+                "another process is listening there; end it, or choose another port"
             }
-            ErrorKind::PermissionDenied => "this user may not open it; choose a port above 1023",
+            ErrorKind::AddrNotAvailable => {
+                "this machine does not have that address; use one of its own, or 127.0.0.1"
+            }
+            ErrorKind::PermissionDenied => {
+                "this user may not open that port; choose one above 1023"
+            }
             _ => "choose another address",
         };
         Failed::new(format!("--http {address}: {error}: {remedy}"))

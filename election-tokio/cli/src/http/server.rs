@@ -94,7 +94,7 @@ async fn accept(listener: tokio::net::TcpListener, knowledge: Arc<Knowledge>, pa
                 open.push_back(meeting.abort_handle());
             }
             Err(error) => {
-                debug!("the HTTP port accepts nobody: {error}");
+                debug!("the HTTP port accepts no connections: {error}");
                 sleep(PAUSE).await;
             }
         }
@@ -120,6 +120,6 @@ async fn meet(stream: TcpStream, knowledge: Arc<Knowledge>, patience: Patience) 
         .serve_connection(TokioIo::new(stream), service);
     match timeout(patience.whole, connection).await {
         Ok(Ok(())) | Err(_) => {}
-        Ok(Err(error)) => debug!("an HTTP connection has ended: {error}"),
+        Ok(Err(error)) => debug!("an HTTP connection ended: {error}"),
     }
 }

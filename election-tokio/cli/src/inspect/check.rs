@@ -4,12 +4,12 @@
 use super::{Glance, OLD};
 use crate::{
     arguments::{Check, Database, Look, Place},
-    cluster::Led,
+    cluster::{Led, Report},
     exit::{Exit, Failed, print},
     secret::{STORE, STORE_FILE},
     settings::client,
 };
-use election_tokio::{StoreErrorCode, core::NodeId};
+use election_tokio::{StoreErrorCode, core::NodeId, default_node};
 use serde_json::json;
 use std::{env, fmt};
 
@@ -25,16 +25,49 @@ impl fmt::Display for Found {
     }
 }
 
-/// Who has to lead, if anybody in particular.
+/// Who has to lead.
+enum Who {
+    Anybody,
+    Node(String),
+    /// Any process of this host under the name that `election run` gives it by itself.
+    Host(String),
+}
+
+impl Who {
+    /// Whom a question is about that names nobody.
+    fn here() -> Self {
+        let node = default_node();
+        Self::Host(node.rsplit_once('-').map_or_else(|| node.clone(), |(host, _)| host.to_owned()))
+    }
+
+    fn is(&self, leader: &str) -> bool {
+        match self {
+            Self::Anybody => true,
+            Self::Node(node) => node == leader,
+            Self::Host(host) => leader.rsplit_once('-').is_some_and(|(leader, process)| {
+                leader == host && process.bytes().all(|it| it.is_ascii_digit())
+            }),
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Anybody => None,
+            Self::Node(node) => Some(node),
+            Self::Host(_) => Some("this host"),
+        }
+    }
+}
+
+/// Who has to lead, and under which epoch.
 struct Wanted {
-    node: Option<String>,
+    who: Who,
     epoch: Option<u64>,
 }
 
 impl Wanted {
     fn is(&self, found: &Found) -> bool {
-        self.node.as_ref().is_none_or(|node| *node == found.leader)
-            && self.epoch.is_none_or(|epoch| epoch == found.epoch)
+        self.who.is(&found.leader) && self.epoch.is_none_or(|epoch| epoch == found.epoch)
     }
 
     fn exit(&self, found: Option<&Found>) -> Exit {
@@ -44,7 +77,7 @@ impl Wanted {
     /// What is not so, behind who leads instead; or behind that nobody does.
     fn missing(&self, somebody: bool) -> String {
         let under = |epoch| format!("under epoch {epoch}");
-        match (&self.node, self.epoch.map(under)) {
+        match (self.who.name(), self.epoch.map(under)) {
             (Some(node), Some(under)) if !somebody => format!(", so {node} does not {under}"),
             (Some(node), None) if !somebody => format!(", so {node} does not"),
             (None, Some(under)) if !somebody => format!(", {under} or any other"),
@@ -70,15 +103,25 @@ fn without_what_is_anothers(mut check: Check) -> Check {
 
 /// `election check`.
 pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
-    let Check { look, epoch, quiet } = without_what_is_anothers(check);
+    let Check { look, anybody, epoch, quiet } = without_what_is_anothers(check);
     let node = look.asked.node.clone();
     node.as_ref()
         .map_or(Ok(()), |node| NodeId::new(node).map(drop))
         .map_err(|error| Failed::of("--node", &error))?;
-    let wanted = Wanted { node, epoch };
+    // An epoch has one leader, whoever that is.
+    let who = match node {
+        _ if anybody => Who::Anybody,
+        Some(node) => Who::Node(node),
+        None if epoch.is_some() => Who::Anybody,
+        None => Who::here(),
+    };
+    let mut wanted = Wanted { who, epoch };
     let (name, found) = match client(&look)? {
         Some(member) => {
-            let led = member.leader().await?;
+            let Report { node, led, .. } = member.report().await?;
+            if matches!(wanted.who, Who::Host(_)) {
+                wanted.who = Who::Node(node);
+            }
             if let Led { leader: None, unknown: Some(why), .. } = led {
                 return unknown(member.election(), &why, look.target.database.json, quiet);
             }
@@ -123,7 +166,7 @@ fn hinted(failed: Failed, look: &Look) -> Failed {
 /// A member that hears too few others cannot say that nobody leads, nor can a replica say who does.
 fn unknown(name: &str, why: &str, json: bool, quiet: bool) -> Result<Exit, Failed> {
     if quiet {
-        return Err(Failed::new(format!("{name}: it is not known who leads: {why}")));
+        return Err(Failed::new(format!("{name}: the leader is unknown: {why}")));
     }
     if json {
         print(json!({
@@ -134,7 +177,7 @@ fn unknown(name: &str, why: &str, json: bool, quiet: bool) -> Result<Exit, Faile
             "unknown": why,
         }))?;
     } else {
-        print(format_args!("{name}: it is not known who leads: {why}"))?;
+        print(format_args!("{name}: the leader is unknown: {why}"))?;
     }
     Ok(Exit::TOOL_FAILED)
 }

@@ -8,7 +8,7 @@ use crate::{
     settings::{Place, client},
     time::millis,
 };
-use comfy_table::{Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use election_tokio::core::{
     Label, Namespace,
     lease::Row,
@@ -42,8 +42,7 @@ pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
         print(format_args!("{}: {}", place.namespace, nobody(&row)))?;
         return Ok(Exit::OK);
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["", "NODE", "LABEL", "LISTING LEFT"]);
+    let mut table = table(&["", "NODE", "LABEL", "LISTING LEFT"]);
     for each in &candidates {
         let mark = if leads(each) { "*" } else { "" };
         let label = each.label.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -58,16 +57,28 @@ pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
     Ok(Exit::OK)
 }
 
+/// A table of these columns: on a terminal as wide as that, otherwise a row a line, for programs.
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.iter().copied());
+    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+        && size.ws_col > 0
+    {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(size.ws_col);
+    }
+    table
+}
+
 /// An empty list, in words. The name of an election in which nobody ever stood may be mistyped.
 fn nobody(row: &Row) -> String {
     match row.live_holder() {
         Some(holder) => {
             let id = &holder.candidate.id;
-            format!("nobody is on the list of candidates, but {id} leads (see election status)")
+            format!("no candidate is listed, but {id} leads (see election status)")
         }
         None if row.epoch.get() == 0 => {
-            "nobody stands for election, and nobody has ever led; `election list --elections` shows \
-             the names that there are"
+            "nobody stands for election, and nobody has ever led; `election list --elections` \
+             shows the existing elections"
                 .to_owned()
         }
         None => "nobody stands for election".to_owned(),
@@ -78,7 +89,7 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
     let database = &look.target.database;
     if cluster::cluster(&look.asked.membership, database)?.is_some() {
         return Err(Failed::new(
-            "a cluster holds one election: leave --elections out, or name a database (--store)",
+            "a cluster has one election: remove --elections, or name a database (--store)",
         ));
     }
     let mut glance = Glance::at(Place::of_all(database)?, look.timeout);
@@ -91,14 +102,7 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
         }
         return Ok(Exit::OK);
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "ELECTION",
-        "LEADER",
-        "LABEL",
-        "EPOCH",
-        "LEASE LEFT",
-    ]);
+    let mut table = table(&["ELECTION", "LEADER", "LABEL", "EPOCH", "LEASE LEFT"]);
     for ElectionRow { namespace, row, .. } in &elections {
         let holder = row.live_holder();
         let label = holder.and_then(|holder| holder.label.as_ref());

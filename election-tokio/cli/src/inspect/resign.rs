@@ -47,15 +47,15 @@ impl Asked {
         match (self.is_listed, self.already) {
             (true, false) => format!("asked {term} to resign"),
             (true, true) => format!(
-                "{term} was asked to resign already, and the lease is its still: its job is ending, \
-                 or its process has ended, or it has not looked yet. Others can lead in {left} at the \
-                 latest, unless it renews the lease meanwhile"
+                "{term} was already asked to resign, and still has the lease: its job is ending, \
+                 its process has exited, or it has not looked yet. Others can lead in {left} at \
+                 the latest, unless it renews the lease"
             ),
             (false, _) => format!(
-                "nobody is there to resign: {term} is not on the list of candidates, so its process \
-                 may have ended, and the lease is kept for {left} more all the same (as with \
-                 --at-least-for); others can lead after that. If the process runs, it finds the \
-                 request in the row"
+                "nobody is there to resign: {term} is not listed as a candidate, so its process \
+                 may have exited, and its lease is kept for another {left} (as with \
+                 --at-least-for); others can lead after that. If the process is running, it finds \
+                 the request in the row"
             ),
         }
     }

@@ -16,7 +16,7 @@ use election_tokio::{
     BuildError, Handle, Member, PeerReport, StartError, Starting, Status, Store as _,
     core::{
         Epoch, Namespace,
-        lease::{ConfigError, Query, Row},
+        lease::{Query, Row},
         quorum::Hindrance,
     },
     log::{chain, promoted},
@@ -61,7 +61,7 @@ impl Joined {
         service: &Service,
     ) -> Result<Result<Self, Exit>, Failed> {
         let Candidacy { mut place, builder, no_schema } = candidacy;
-        let election = builder.build().map_err(|error| Failed::of(flag(&error), &error))?;
+        let election = builder.build().map_err(|error| refused(&error))?;
         place.announce();
         warn_of_itself(&place.namespace, "database", "give it another --name");
         // A call that waited too long for a lock could not say so in time.
@@ -165,8 +165,8 @@ impl Held {
                 info!(
                     event = "released",
                     epoch,
-                    "the job was never started, so the lease is given back before its least time is \
-                     over; others can lead now"
+                    "the job was never started, so the lease is released before its minimum time \
+                     is over; others can lead now"
                 );
                 return;
             }
@@ -177,8 +177,8 @@ impl Held {
             event = "not_released",
             epoch,
             cause,
-            "the job was never started, and the lease could not be given back; it lasts for its least \
-             time: {cause}"
+            "the job was never started, but the lease could not be released; it is kept for its \
+             minimum time: {cause}"
         );
     }
 
@@ -202,7 +202,7 @@ impl Held {
                 let hindrance = member.status().hindrance?;
                 let why = match hindrance {
                     Hindrance::Campaigns(_) => {
-                        "this member asks for votes, and has not got enough yet".to_owned()
+                        "this member is asking for votes, and does not have enough yet".to_owned()
                     }
                     _ => {
                         let named = hindrance.named(member.config().members()).to_string();
@@ -224,20 +224,20 @@ impl Held {
             }
             (Self::ByDatabase { .. }, None) => Failed::new(match opens_in(status) {
                 Some(left) => format!(
-                    "nobody can be elected yet: {}; try again then, or write --wait with more time in \
-                     place of --try",
+                    "nobody can be elected yet: {}; try again then, or replace --try by --wait \
+                     with enough time",
                     promoted(left)
                 ),
                 None if status.reached && status.leader.is_none() => {
-                    "nobody leads, and the database has not taken the attempt to be elected; a trigger or \
-                     a rule on the leader's table may drop it"
+                    "nobody leads, and the database did not accept the attempt to be elected; a \
+                     trigger or rule on the leader table may drop it"
                         .to_owned()
                 }
-                None => "the database does not say who leads".to_owned(),
+                None => "the leader in the database is unclear".to_owned(),
             }),
             (Self::ByCluster { .. }, _) => {
                 let why = self.trouble(status).map(|why| format!(": {why}"));
-                Failed::new(format!("nobody is known to lead{}", why.unwrap_or_default()))
+                Failed::new(format!("no leader is known{}", why.unwrap_or_default()))
             }
         }
     }
@@ -259,7 +259,7 @@ fn too_few(member: &Member) -> Option<String> {
     (1 + peers.len() - silent.len() < needed).then(|| {
         let are = if silent.len() == 1 { "is" } else { "are" };
         format!(
-            "too few members are heard ({} {are} not): start them, or look at the network between",
+            "too few members are heard ({} {are} not): start them, or check the network between",
             silent.join(", ")
         )
     })
@@ -269,19 +269,16 @@ fn too_few(member: &Member) -> Option<String> {
 fn takes_time(hindrance: &Hindrance) -> Option<String> {
     let Hindrance::Boots { until } = hindrance else { return None };
     let left = until.since(now()).as_secs_f64();
-    Some(format!("it may in {left:.1}s: allow more time"))
+    Some(format!("it may vote in {left:.1}s: allow more time"))
 }
 
-/// Which option an election is refused for, if it is one.
-fn flag(error: &BuildError) -> &'static str {
-    match error {
-        BuildError::Config(ConfigError::TtlTooShort(_) | ConfigError::TtlTooLong(_)) => "--ttl",
-        BuildError::Config(ConfigError::AtLeastTooLong(_)) => "--at-least-for",
-        BuildError::Config(ConfigError::ClockStepTooLong(_)) => "--clock-step",
-        BuildError::Config(ConfigError::MinEpochTooHigh(_)) => "--min-epoch",
-        BuildError::Config(ConfigError::Zero("interval")) => "--interval",
-        _ => "cannot take part",
-    }
+/// Why there is no election, with the library's settings as the options that set them: an error
+/// begins with the setting that is wrong.
+fn refused(error: &BuildError) -> Failed {
+    let BuildError::Config(error) = error else { return Failed::of("cannot take part", error) };
+    let text = error.to_string().replace('_', "-");
+    let text = text.replace("set grace", "set --grace").replace("raise ttl", "raise --ttl");
+    Failed::new(format!("--{text}"))
 }
 
 /// A job that stands for the election under which it runs would wait for its own end.
@@ -291,8 +288,8 @@ fn warn_of_itself(name: &Namespace, place: &str, remedy: &str) {
     {
         warn!(
             event = "warning",
-            "this process belongs to a job of the election {name} and stands for an election of \
-             that name: on the same {place} it would wait for its own end; {remedy}"
+            "this process belongs to a job of the election {name}, and stands for an election of \
+             the same name: on the same {place} it would wait for its own end; {remedy}"
         );
     }
 }
@@ -305,10 +302,10 @@ fn warn_of_a_long_lease(row: &Row, clock_step: Duration) {
     let (leader, ttl, left) = (&holder.candidate.id, whole(row.ttl), whole(row.remaining));
     warn!(
         event = "warning",
-        "the lease of {leader} runs for {left} more, although it asked for {ttl}: the database's clock was \
-         ahead when it was written, or {leader} allows for steps of that clock (--clock-step); if it \
-         stays silent, a process that waits for longer than {ttl} takes over: use --wait with a \
-         longer time, not --try"
+        "the lease of {leader} runs for another {left}, although it asked for {ttl}: the \
+         database's clock was ahead when it was written, or {leader} allows for steps of that \
+         clock (--clock-step); if {leader} stays silent, a process that waits for longer than \
+         {ttl} takes over: use --wait with a longer time, not --try"
     );
 }
 
@@ -359,7 +356,7 @@ fn has_not_started(cause: &str, service: &Service, told: &Cell<bool>) {
 fn never_started(given_up: GivenUp, starting: &Starting) -> Exit {
     let cause = format!("this member is still {starting}");
     let remedy = match given_up {
-        GivenUp::Late => "; look at the disk and the name server",
+        GivenUp::Late => "; check the disk and the name server",
         GivenUp::InputEnded => "", // it may have had no time
     };
     let what = given_up.not_elected();

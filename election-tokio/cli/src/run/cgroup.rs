@@ -117,8 +117,8 @@ fn clear(parent: &Path, family: &str) -> Result<(), String> {
             let group = Cgroup(entry.path());
             if !group.ends() {
                 return Err(format!(
-                    "processes of an earlier job, whose elector and guard were killed, cannot be killed; \
-                     end those in {}/cgroup.procs first",
+                    "processes of an earlier job, whose elector and guard were killed, cannot be \
+                     killed; end the processes in {}/cgroup.procs first",
                     group.0.display()
                 ));
             }

@@ -158,7 +158,7 @@ fn warn_of_the_job(work: &Work, once: bool) {
         _ => None,
     };
     if let Some(obstacle) = program.and_then(|program| super::exec::obstacle(program)) {
-        warn!(event = "warning", "{obstacle}; it could not be started now");
+        warn!(event = "warning", "{obstacle}; the job could not be started now");
     }
 }
 
@@ -168,7 +168,7 @@ async fn leave(handle: &Handle, held: &Held, signals: &mut Signals, patience: Du
     let why = tokio::select! {
         biased;
         () = handle.shutdown() => return,
-        () = signals.insist() => "told to end once more".to_owned(),
+        () = signals.insist() => "told to end a second time".to_owned(),
         () = tokio::time::sleep(patience) => {
             format!("{} within {}", held.who(), humantime::format_duration(patience))
         }
@@ -179,14 +179,14 @@ async fn leave(handle: &Handle, held: &Held, signals: &mut Signals, patience: Du
         let cause = status.error.map(|error| format!(" ({})", chain(&*error)));
         let cause = cause.unwrap_or_default();
         let what = match held {
-            Held::ByDatabase { .. } => "leaving the lease to run out",
-            Held::ByCluster { .. } => "leaving the leadership to run out",
+            Held::ByDatabase { .. } => "leaving the lease to expire",
+            Held::ByCluster { .. } => "leaving leadership to expire",
         };
-        warn!(event = "not_released", "{why}{cause}: {what}; others can lead in {lasts} at most");
+        warn!(event = "not_released", "{why}{cause}: {what}; others can lead within {lasts}");
     } else if let (false, Held::ByDatabase { .. }) = (status.closed, held) {
         info!(
             event = "left",
-            "{why}: leaving; the name stays on the list of candidates until it runs out"
+            "{why}: leaving; the name stays on the list of candidates until it expires"
         );
     } else if !status.closed {
         info!(event = "left", "{why}: leaving without it");
@@ -233,7 +233,7 @@ fn not_elected(given_up: GivenUp, status: &Status, held: &Held) -> Exit {
         Held::ByDatabase { .. } => held.trouble(status).or_else(leads),
         Held::ByCluster { .. } => leads().or_else(|| {
             let why = held.trouble(status)?;
-            Some(format!("nobody is known to lead: {why}"))
+            Some(format!("no leader is known: {why}"))
         }),
     };
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -377,7 +377,7 @@ impl Elector<'_> {
         let job = match Job::start(spec, lease.stop_by()) {
             Ok(job) => job,
             Err(error) => {
-                let why = format!("the job cannot be started: {}", crate::room::refused(&error));
+                let why = format!("the job could not be started: {}", crate::room::refused(&error));
                 return Ok(End::Unbegun(Err(why)));
             }
         };

@@ -55,7 +55,7 @@ fn begin(exec: &Exec, deadline: Option<&Deadline>) -> Result<Result<Child, Exit>
         return Ok(Err(Exit::TOOL_FAILED));
     }
     let Some((program, arguments)) = exec.job.split_first() else {
-        return Err(Failed::new("no job is named; write it after --"));
+        return Err(Failed::new("there is no job; write it after --"));
     };
     let tell = |event, message: String| tell(exec.json, event, message);
     if let Some(Err(error)) = exec.cgroup.as_deref().map(Cgroup::enter) {
@@ -64,10 +64,10 @@ fn begin(exec: &Exec, deadline: Option<&Deadline>) -> Result<Result<Child, Exit>
     // Root can kill whatever its job may become.
     if !exec.allow_setuid && !geteuid().is_root() {
         set_no_new_privs(true)
-            .map_err(|error| Failed::of("cannot keep the job from gaining privileges", &error))?;
+            .map_err(|error| Failed::of("cannot stop the job from gaining privileges", &error))?;
         if let Some(path) = privileged(program) {
             let message = format!(
-                "{} gains privileges when it is executed, and then this process could not stop it; \
+                "{} would gain privileges when executed, and this process could not stop it then; \
                  the privileges are withheld (no_new_privs). If the job needs them, see \
                  --allow-setuid in `election run --help`",
                 path.display()
@@ -140,26 +140,24 @@ fn unexecutable(program: &OsStr, error: &io::Error) -> String {
     let is_path = name.contains('/');
     let why = match error.kind() {
         ErrorKind::NotFound if is_path && Path::new(program).exists() => {
-            "the program that its first line names (#!) is not there; correct that line, or install \
-             the program"
+            "the program named on its first line (#!) does not exist; correct that line, or \
+             install the program"
         }
         ErrorKind::NotFound if name.contains(char::is_whitespace) => {
-            "there is no program of this name; write the command and each of its arguments as a word \
-             of its own, or the whole for a shell: -- sh -c 'CMD...'"
+            "no such program; write the command and its arguments as separate words, or the whole \
+             line for a shell: -- sh -c 'CMD...'"
         }
-        ErrorKind::NotFound if is_path => "there is no such file; correct the path",
-        ErrorKind::NotFound => {
-            "there is no program of this name in PATH; correct it, or write the program's path"
-        }
+        ErrorKind::NotFound if is_path => "no such file; correct the path",
+        ErrorKind::NotFound => "not found in PATH; correct the name, or write the program's path",
         ErrorKind::PermissionDenied if Path::new(program).is_dir() => {
             "this is a directory; write the path of a program"
         }
         ErrorKind::PermissionDenied => {
-            "this user may not execute it; permit that (chmod +x), or start it by its interpreter: \
-             -- sh FILE"
+            "this user may not execute it; allow that (chmod +x), or start it with its \
+             interpreter: -- sh FILE"
         }
         _ if error.raw_os_error() == Some(NO_FORMAT) => {
-            "this is no program; a script begins with a line like #!/bin/sh"
+            "this is not a program; a script starts with a line like #!/bin/sh"
         }
         _ => "it cannot be executed",
     };

@@ -34,8 +34,8 @@ pub(super) async fn lead(
                 epoch = lease.epoch().get(),
                 reason = %lost.reason,
                 cause,
-                "leadership is lost: leaving without releasing it, so that whoever works under it \
-                 has a grace to see that"
+                "leadership lost: leaving without releasing it, so that everything that works \
+                 under it has the grace to notice"
             );
             // Never to be released: it runs out.
             std::mem::forget(lease);

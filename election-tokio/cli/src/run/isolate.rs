@@ -64,9 +64,9 @@ pub(super) fn wait_for(job: &Child) -> Exit {
 
 pub(super) fn refused(error: &io::Error) -> String {
     format!(
-        "this system does not give the job a PID namespace (--isolate): {error}; it takes root, or user \
-         namespaces for everybody, and a /proc no part of which is mounted over (containers and \
-         systemd's ProtectKernelTunables= do that): permit that, or leave --isolate out"
+        "this system does not give the job a PID namespace (--isolate): {error}; it takes root, or \
+         unprivileged user namespaces, and a /proc without mounts over parts of it (containers and \
+         systemd's ProtectKernelTunables= make those): allow that, or remove --isolate"
     )
 }
 

@@ -206,7 +206,8 @@ impl Job {
             Err(error) => {
                 tracing::warn!(
                     event = "job_unstoppable",
-                    "the job's processes cannot be listed ({error}); only the process group is told to end"
+                    "the job's processes cannot be listed ({error}); only its process group is \
+                     told to end"
                 );
                 return self.pass_on(signal);
             }
@@ -215,7 +216,7 @@ impl Job {
             let who = process_tree::list(&deaf);
             tracing::warn!(
                 event = "job_unstoppable",
-                "cannot be told to end by this user, since they run as another: {who}"
+                "cannot be told to end by this user, since they run as another user: {who}"
             );
         }
     }
@@ -360,7 +361,7 @@ impl Job {
         }
         if self.guarded == Guarded::Yes {
             self.after_reports = Some(match status.code() {
-                Some(code) => Event::Failed(format!("its guard ended with code {code}")),
+                Some(code) => Event::Failed(format!("its guard exited with code {code}")),
                 None => Event::Unguarded,
             });
         }

@@ -77,7 +77,7 @@ impl<'a> Trouble<'a> {
             None => {
                 warn!(event = "waiting", cause, "waiting for the database: {cause}");
                 // The cause may name hosts and users.
-                self.service.waits("waiting for the database; the log says why".to_owned());
+                self.service.waits("waiting for the database; see the log".to_owned());
                 let (again, reminder) = (now + REMINDER, REMINDER);
                 *said = Some(Said { cause, refuses, since: now, again, reminder });
             }

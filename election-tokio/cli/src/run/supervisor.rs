@@ -148,7 +148,9 @@ impl<'a> Supervisor<'a> {
     /// `true` once nothing of the job is left.
     fn heard(&mut self, event: Event) -> bool {
         match event {
-            Event::Failed(why) => self.failed = Some(format!("the job cannot be run: {why}")),
+            Event::Failed(why) => {
+                self.failed = Some(format!("the job could not be started: {why}"))
+            }
             Event::Overdue => {
                 self.overdue = true;
                 self.crowded = self.slow && election_tokio::now() < self.lease.stop_by();
@@ -157,7 +159,7 @@ impl<'a> Supervisor<'a> {
             Event::LeftBehind(what) => warn!(
                 event = "job_left_behind",
                 epoch = self.epoch(),
-                "the job has ended, and the processes it has left behind are killed: {what}; let \
+                "the job has ended, and the processes that it left behind are killed: {what}; make \
                  the job's first process wait for the others (setsid --wait, a daemon's foreground \
                  mode)"
             ),
@@ -166,8 +168,8 @@ impl<'a> Supervisor<'a> {
                 warn!(
                     event = "job_slow",
                     epoch = self.epoch(),
-                    "{what}, so it begins that much earlier, and the job has less time to end by \
-                     itself; use --isolate, fewer processes, or a longer --grace"
+                    "{what}, so killing begins that much earlier, and the job has less time to end \
+                     by itself; use --isolate, fewer processes, or a longer --grace"
                 );
             }
             Event::Ended(status) => {
@@ -192,7 +194,7 @@ impl<'a> Supervisor<'a> {
             warn!(
                 event = "job_survives",
                 epoch = self.epoch(),
-                "still there after SIGKILL: {left}; giving leadership up, but not releasing it"
+                "alive after SIGKILL: {left}; resigning without releasing leadership"
             );
             self.told.get_or_insert(Signal::KILL);
             self.leaving.get_or_insert(Signal::KILL);
@@ -202,8 +204,8 @@ impl<'a> Supervisor<'a> {
         error!(
             event = "job_survives",
             epoch = self.epoch(),
-            "still there after SIGKILL: {left}; leadership is not released but runs out, and then \
-             another job may run beside this one"
+            "alive after SIGKILL: {left}; leadership is not released but expires, and then another \
+             job may run beside this one"
         );
         self.talk_in(REMINDER);
         let leaves = self.leaving.is_some() || !self.stays;
@@ -231,10 +233,10 @@ impl<'a> Supervisor<'a> {
             let why = match self.told {
                 Some(_) => "the job did not stop in time and was killed",
                 None if self.crowded => {
-                    "the job was killed without having been told: killing so many processes takes \
-                     longer than the lease leaves; use --isolate, or a longer --ttl"
+                    "the job was killed without SIGTERM first: killing so many processes takes \
+                     longer than the lease allows; use --isolate, or a longer --ttl"
                 }
-                None => "the job was killed without having been told: its time was over at once",
+                None => "the job was killed without SIGTERM first: its time was already over",
             };
             warn!(event = "job_killed", epoch, "{why}");
         } else if lost && self.failed.is_none() {
@@ -245,14 +247,16 @@ impl<'a> Supervisor<'a> {
             return if unbegun { End::Unbegun(Err(why)) } else { End::Failed(why) };
         }
         if self.unguarded && !lost && self.leaving.is_none() {
-            let why = "the guard of the job was killed from outside, so the job was killed too";
+            let why = "the job's guard was killed from outside, so the job was killed too";
             return End::Failed(why.to_owned());
         }
         match (self.status, self.leaving) {
             _ if lost => End::Lost,
             (Some(status), _) => {
-                info!(event = "job_ended", epoch, %status, "the job has ended");
-                if self.job.could_not_begin() { End::Unbegun(Ok(status)) } else { End::Job(status) }
+                let unbegun = self.job.could_not_begin();
+                let what = if unbegun { "could not be started" } else { "has ended" };
+                info!(event = "job_ended", epoch, %status, "the job {what}");
+                if unbegun { End::Unbegun(Ok(status)) } else { End::Job(status) }
             }
             (None, Some(signal)) => End::Left(Exit::signal(signal.as_raw())),
             (None, None) => End::Lost,

@@ -33,7 +33,7 @@ fn valid(days: u32, name: &str) -> Result<CertificateParams, Failed> {
     params.not_before = now - BEFORE;
     let end = now.checked_add(Duration::days(days.into())).filter(|end| end.year() < 9_999);
     params.not_after = end.ok_or_else(|| {
-        Failed::new(format!("{days} days are more than a certificate can be valid; use fewer"))
+        Failed::new(format!("--days {days} is longer than a certificate can be valid; use fewer"))
     })?;
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -68,7 +68,8 @@ impl Authority {
         let (certificate_text, key_text) = (read(certificate)?, read(key)?);
         let wrong = |path: &Path, error: &rcgen::Error| {
             Failed::new(format!(
-                "{}: {error}; name the folder that `election cluster init` has made with --authority",
+                "{}: {error}; name the directory that `election cluster init` created with \
+                 --authority",
                 path.display()
             ))
         };

@@ -26,9 +26,9 @@ pub(super) fn check(options: &CheckOptions) -> Result<(), Failed> {
             let found = file.members().map(|(id, _)| id).find(own);
             found.map(str::to_owned).ok_or_else(|| {
                 Failed::new(format!(
-                    "{}: the certificate {} names no member of this cluster; it names {}. Give it one \
-                     that names it, as `election cluster add-key` makes it, or correct `election` and \
-                     the ids in the file",
+                    "{}: the certificate {} names no member of this cluster; it names {}. Use one \
+                     that names a member, as `election cluster add-key` makes it, or correct \
+                     `election` and the ids in the file",
                     file.what(),
                     paths.certificate.display(),
                     if names.is_empty() { "nobody".to_owned() } else { names.join(", ") }
@@ -87,7 +87,7 @@ fn left(end: SystemTime) -> Option<u64> {
 }
 
 fn end(end: SystemTime) -> String {
-    left(end).map_or_else(|| "has ended".to_owned(), |days| format!("ends in {days} days"))
+    left(end).map_or_else(|| "has expired".to_owned(), |days| format!("expires in {days} days"))
 }
 
 fn ending(expiry: Expiry) -> impl Iterator<Item = String> {

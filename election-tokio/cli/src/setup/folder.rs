@@ -75,13 +75,13 @@ fn unwritten(path: &Path, error: &io::Error) -> Failed {
             "this user's quota is used up; free some space, or write elsewhere (--out)"
         }
         io::ErrorKind::FileTooLarge => {
-            "a limit of this process forbids files of this length; raise it (ulimit -f)"
+            "the file-size limit of this process is too low; raise it (ulimit -f)"
         }
         io::ErrorKind::PermissionDenied => {
-            "this user may not write here; grant that (chmod, chown), or write elsewhere (--out)"
+            "this user may not write here; grant access (chmod, chown), or write elsewhere (--out)"
         }
         io::ErrorKind::ReadOnlyFilesystem => {
-            "this is mounted read-only; mount it for writing, or write elsewhere (--out)"
+            "this is mounted read-only; remount it for writing, or write elsewhere (--out)"
         }
         _ => return Failed::of(&path.display().to_string(), error),
     };

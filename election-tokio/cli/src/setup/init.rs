@@ -40,7 +40,7 @@ pub(super) fn init(options: &InitOptions) -> Result<(), Failed> {
     for folder in folders.iter().chain((!insecure).then_some(&kept)) {
         if folder.exists() {
             return Err(Failed::new(format!(
-                "{} is there already, and nothing is overwritten: remove it, or write elsewhere with \
+                "{} already exists, and nothing is overwritten: remove it, or write elsewhere with \
                  --out; for a new key, use `election cluster add-key`",
                 folder.display()
             )));
@@ -107,13 +107,14 @@ fn checked(options: &InitOptions) -> Result<Vec<Warning>, Failed> {
     for MemberAt { id, address } in &options.members {
         if id.contains('/') || id.starts_with('.') || id == KEPT {
             return Err(Failed::new(format!(
-                "the member {id:?} cannot have a folder of its name here; choose another id"
+                "the member id {id:?} cannot be the name of a directory; choose another id"
             )));
         }
         if is_unspecified(address) {
             return Err(Failed::new(format!(
-                "{id}={address}: at this address the others find themselves and not {id}; write the one \
-                 at which they reach it, and where {id} listens when you start it (--listen)"
+                "{id}={address}: at this address the others find themselves instead of {id}; write \
+                 the address at which they reach {id}, and say where {id} listens when you start \
+                 it (--listen)"
             )));
         }
         builder = builder.member(id, address);
@@ -142,11 +143,13 @@ fn quoted(text: &str) -> String {
 fn text(election: &str, members: &[MemberAt], insecure: bool) -> String {
     let mut text = format!("# The same on all members.\nelection = {}\n", quoted(election));
     if insecure {
-        text += "# Members prove nothing: let only members reach the ports.\ninsecure = true\n";
+        text += "# Members are not authenticated: let only members reach the ports.\ninsecure = \
+                 true\n";
     } else {
         text += &format!(
-            "\n# Paths are relative to this file. Nobody but the member itself may read its key.\n\
-             [tls]\nauthority = \"{AUTHORITY}\"\ncertificate = \"{CERTIFICATE}\"\nkey = \"{KEY}\"\n"
+            "\n# Paths are relative to this file. Only the member itself may read its \
+             key.\n[tls]\nauthority = \"{AUTHORITY}\"\ncertificate = \"{CERTIFICATE}\"\nkey = \
+             \"{KEY}\"\n"
         );
     }
     for MemberAt { id, address } in members {
@@ -166,20 +169,20 @@ fn tell(options: &InitOptions, kept: &Path) -> Result<(), Failed> {
     if !insecure {
         print(format!(
             "\nThe authority's key is in {}. Move it off the members' machines, to where few can \
-             read it: whoever has it can make itself a member. It is needed for new certificates \
-             only; without it, a new authority takes its place (SECURITY.md).\n\
-             The members' certificates end in {days} days; the log warns thirty days ahead. Renew \
-             one with: election cluster add-key {first} --cluster {} --authority {} --out new",
+             read it: whoever has it can become a member. It is needed only for new certificates; \
+             if it is lost, replace the authority (SECURITY.md).\nThe members' certificates expire \
+             in {days} days; the log warns thirty days ahead. Renew one with: election cluster \
+             add-key {first} --cluster {} --authority {} --out new",
             kept.display(),
             file(first).display(),
             kept.display()
         ))?;
     }
-    let readers = if *insecure { "" } else { ", readable only to the user that it runs as" };
+    let readers = if *insecure { "" } else { ", readable only by the user that it runs as" };
     print(format!(
-        "\nCopy each member's folder to its machine{readers}: {} to that of {first}, for instance as \
-         {ELSEWHERE}. Start it there:\n  election run --cluster {ELSEWHERE}/{CLUSTER} --node {first} -- \
-         CMD",
+        "\nCopy each member's directory to its machine{readers}: {} to that of {first}, for \
+         instance as {ELSEWHERE}. Start it there:\n  election run --cluster {ELSEWHERE}/{CLUSTER} \
+         --node {first} -- CMD",
         out.join(first).display()
     ))
 }
@@ -194,7 +197,7 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
         [KEY, CERTIFICATE].map(|name| out.join(name)).into_iter().find(|path| path.exists());
     if let Some(path) = there.filter(|_| !force) {
         return Err(Failed::new(format!(
-            "{} is there already: write elsewhere with --out, or replace it with --force",
+            "{} already exists: write elsewhere with --out, or replace it with --force",
             path.display()
         )));
     }
@@ -240,8 +243,8 @@ fn listed(file: &File, member: &str) -> Result<(), Failed> {
         return Ok(());
     }
     Err(Failed::new(format!(
-        "{}: {member:?} is not among the members; write one of {} behind add-key, or list it in the \
-         file on every member",
+        "{}: {member:?} is not a member; write one of {} after add-key, or list it in the file on \
+         every member",
         file.what(),
         ids.join(", ")
     )))
@@ -264,13 +267,15 @@ fn told(
         )
     });
     print(format!(
-        "{member} has a new key: {} and {}, for {days} days.{}\nOnce they are in the place of the old \
-         ones, a running member takes them up within seconds{}.",
+        "{member} has a new key: {} and {}, for {days} days.{}\nOnce they replace the old ones, a \
+         running member picks them up within seconds{}.",
         folder.path(KEY).display(),
         folder.path(CERTIFICATE).display(),
         copied.unwrap_or_default(),
         match file.lists(member) {
-            true => ", if all lists of accepted certificates name this one: add it to them first",
+            true =>
+                ", provided that all lists of accepted certificates include this one: add it there \
+                 first",
             false => "",
         }
     ))
@@ -280,9 +285,9 @@ fn told(
 fn outlives(expiry: Expiry) -> Result<(), Failed> {
     match expiry.certificate > expiry.authority {
         true => print(
-            "warning: the authority's own certificate ends before this one does: members go on taking \
-             it, other programs do not. Replace the authority in time (SECURITY.md), or use fewer \
-             --days",
+            "warning: the authority's own certificate expires before this one: members still \
+             accept it then, but other programs do not. Replace the authority in time \
+             (SECURITY.md), or use fewer --days",
         ),
         false => Ok(()),
     }

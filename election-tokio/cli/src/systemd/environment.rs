@@ -37,8 +37,8 @@ impl Environment {
                 let name = name.to_string_lossy();
                 warn!(
                     event = "warning",
-                    "{SOCKET}={name}: {error}; the service manager hears nothing of this process: \
-                     unset the variable, or let systemd set it (Type=notify)"
+                    "{SOCKET}={name}: {error}; the service manager is not notified: unset the \
+                     variable, or let systemd set it (Type=notify)"
                 );
                 return None;
             }
@@ -50,7 +50,7 @@ impl Environment {
                 let micros = micros.to_string_lossy();
                 warn!(
                     event = "warning",
-                    "{WATCHDOG}={micros} is no number of microseconds above 0; there is no \
+                    "{WATCHDOG}={micros} is not a number of microseconds above 0; there is no \
                      watchdog: unset the variable, or let systemd set it (WatchdogSec=)"
                 );
             }

@@ -108,8 +108,8 @@ impl Service {
                     (false, _) => self.say("WATCHDOG=1").await,
                     (true, false) => error!(
                         event = "warning",
-                        "the elector is stuck: its next step is overdue by {:.1?}, and the watchdog \
-                         of the service manager is not told that it lives",
+                        "the elector is stuck: its next step is overdue by {:.1?}, so the service \
+                         manager's watchdog is not notified",
                         stage.overdue()
                     ),
                     (true, true) => {}
@@ -157,8 +157,8 @@ impl Service {
         if !self.is_deaf.swap(true, Ordering::Relaxed) {
             warn!(
                 event = "warning",
-                "the service manager cannot be told how this process fares: {error}; does \
-                 NOTIFY_SOCKET name the socket of a manager that runs?"
+                "the service manager cannot be notified: {error}; does NOTIFY_SOCKET name the \
+                 socket of a running manager?"
             );
         }
     }
@@ -174,7 +174,7 @@ impl Stage {
         }
         let text = state(&status, handle.is_leader());
         let outage = status.error.is_some() && !handle.is_leader();
-        let outage = if outage { "; waiting for the database; the log says why" } else { "" };
+        let outage = if outage { "; waiting for the database; see the log" } else { "" };
         Some(format!("{node}: {text}{outage}"))
     }
 
@@ -192,7 +192,7 @@ fn state(status: &Status, leads: bool) -> String {
         _ if status.unreleased || status.tenure.is_some() => {
             "leadership is over, and its work is ending".to_owned()
         }
-        _ => "nobody is known to lead".to_owned(),
+        _ => "no leader is known".to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ impl Socket {
             [b'@', name @ ..] if !name.is_empty() => SocketAddr::from_abstract_name(name)?,
             [b'/', ..] => SocketAddr::from_pathname(name)?,
             _ => {
-                let why = "neither an absolute path nor `@` and a name";
+                let why = "neither an absolute path nor an abstract name with `@`";
                 return Err(Error::new(ErrorKind::InvalidInput, why));
             }
         };

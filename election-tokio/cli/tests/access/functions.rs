@@ -47,7 +47,7 @@ pub(crate) async fn a_character_that_the_database_lacks_is_named(server: &Server
     store.register_candidate(&Candidacy::new(registration.clone())).await.unwrap();
     registration.label = Some(Label::new("東京").unwrap());
     let registered = store.register_candidate(&Candidacy::new(registration)).await;
-    assert_refused("another encoding", registered, &["encoding of the database", "UTF8"]);
+    assert_refused("another encoding", registered, &["database's encoding", "UTF8"]);
 }
 
 /// The server says this of a commit. It takes eight gigabytes to have it say so by itself.
@@ -63,5 +63,5 @@ pub(crate) async fn a_full_queue_of_notifications_is_named(server: &Server) {
     let who = Candidacy::new(registration_in(&Namespace::default()));
     let error = store.register_candidate(&who).await.expect_err("it is full");
     assert_eq!(error.kind, Failure::Transient);
-    assert_says("a full queue", &error.to_string(), &["queue of notifications is full", "end the"]);
+    assert_says("a full queue", &error.to_string(), &["notification queue is full", "end the"]);
 }

@@ -56,7 +56,7 @@ pub(crate) async fn who_does_not_answer_is_named(server: &Server) {
         assert_fails(what, outcome, Failure::Transient, &words[..1]);
     }
     drop(mute);
-    let words = ["nothing listens there", &there];
+    let words = ["nothing is listening there", &there];
     assert_fails("nobody", look::<OnPostgres>(&postgres).await, Failure::Transient, &words);
     assert_fails("nobody", look::<OnMariaDb>(&mysql).await, Failure::Transient, &words);
 }
@@ -65,7 +65,7 @@ pub(crate) async fn who_does_not_answer_is_named(server: &Server) {
 pub(crate) async fn who_speaks_something_else_is_told_apart(server: &Server) {
     for mode in ["prefer", "disable"] {
         let url = format!("{}?sslmode={mode}", server.url().replace("mysql:", "postgres:"));
-        let words = ["no server of this kind", "check the port"];
+        let words = ["speaks another protocol", "check the port"];
         assert_fails(mode, look::<OnPostgres>(&url).await, Failure::Fatal, &words);
     }
 }
@@ -137,8 +137,7 @@ pub(crate) async fn a_lock_on_mariadb(server: &Server) {
     let mut holder = MySqlConnection::connect(&url).await.unwrap();
     holder.execute(sqlx::raw_sql("LOCK TABLES election_leader WRITE")).await.unwrap();
     // The bound on locks ends it, which comes first; not the one on statements.
-    let words =
-        ["holds the leader row or its table", "SHOW FULL PROCESSLIST", "an administrator finds it"];
+    let words = ["holds the leader row or its table", "SHOW FULL PROCESSLIST", "find it in"];
     assert_fails("a table", look::<OnMariaDb>(&url).await, Failure::Conflict, &words);
     status(&url, &words).await;
     holder.close().await.unwrap();
@@ -184,7 +183,7 @@ pub(crate) async fn a_maker_that_does_not_end_on_postgres(server: &Server) {
         sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut holder).await.unwrap();
     let made = OnPostgres::store(&url).ensure_schema().await;
     let process = format!("process {process} of user \"election\"");
-    let words = ["somebody else is creating tables here", &process, "pg_terminate_backend"];
+    let words = ["another session is creating tables", &process, "pg_terminate_backend"];
     assert_fails("making", made, Failure::Conflict, &words);
     holder.close().await.unwrap();
     OnPostgres::store(&url).ensure_schema().await.unwrap();
@@ -199,7 +198,7 @@ pub(crate) async fn a_maker_that_does_not_end_on_mariadb(server: &Server) {
         sqlx::query_scalar("SELECT CONNECTION_ID()").fetch_one(&mut holder).await.unwrap();
     let made = OnMariaDb::store(&url).ensure_schema().await;
     let who = format!("connection {number} does");
-    let words = ["somebody else is creating tables here", &who, &format!("KILL {number}")];
+    let words = ["another session is creating tables", &who, &format!("KILL {number}")];
     assert_fails("making", made, Failure::Conflict, &words);
     holder.close().await.unwrap();
     OnMariaDb::store(&url).ensure_schema().await.unwrap();
@@ -218,13 +217,13 @@ pub(crate) async fn what_is_short_on_postgres(server: &Server) {
     let mut greedy = PgConnection::connect(&url).await.unwrap();
     let all = "SELECT pg_advisory_lock(i) FROM generate_series(1, 1000000) AS i";
     greedy.execute(all).await.expect_err("more locks than there is room for");
-    let words = ["table of locks is full", "max_locks_per_transaction"];
+    let words = ["lock table is full", "max_locks_per_transaction"];
     assert_fails("locks", store.elect(&mut who).await, Failure::Transient, &words);
     greedy.close().await.unwrap();
     while look::<OnPostgres>(&url).await.is_err() {} // its session ends in its own time
 
     server.administer("postgres", "ALTER DATABASE short CONNECTION LIMIT 0");
-    let words = ["no connection left", "CONNECTION LIMIT"];
+    let words = ["no free connection", "CONNECTION LIMIT"];
     assert_fails("connections", look::<OnPostgres>(&url).await, Failure::Transient, &words);
     server.administer("postgres", "ALTER DATABASE short CONNECTION LIMIT -1");
 
@@ -232,7 +231,7 @@ pub(crate) async fn what_is_short_on_postgres(server: &Server) {
         "short",
         "ALTER ROLE election IN DATABASE short SET default_transaction_read_only = on",
     );
-    let words = ["only reads", "default_transaction_read_only"];
+    let words = ["read-only", "default_transaction_read_only"];
     let mut store = OnPostgres::store(&url);
     look::<OnPostgres>(&url).await.unwrap();
     assert_fails("read only", store.elect(&mut who).await, Failure::Fatal, &words);
@@ -250,7 +249,7 @@ pub(crate) async fn what_is_short_on_mariadb(server: &Server) {
     let url = url_of(&server.url(), "short");
     server.administer("mysql", "ALTER USER election@'127.0.0.1' WITH MAX_USER_CONNECTIONS 1");
     let one = MySqlConnection::connect(&url).await.unwrap();
-    let words = ["no connection left for this user", "MAX_USER_CONNECTIONS"];
+    let words = ["no free connection for this user", "MAX_USER_CONNECTIONS"];
     assert_fails("connections", look::<OnMariaDb>(&url).await, Failure::Transient, &words);
     server.administer("mysql", "ALTER USER election@'127.0.0.1' WITH MAX_USER_CONNECTIONS 0");
     drop(one);

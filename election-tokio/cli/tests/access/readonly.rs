@@ -7,7 +7,7 @@ use crate::support::{
 use election_driver::core::Namespace;
 use election_testing::Server;
 
-const WORDS: &[&str] = &["only reads", "connect to the primary"];
+const WORDS: &[&str] = &["read-only", "connect to the primary"];
 
 /// People can look at a standby, and nobody leads there; promoted, it is a server like any other.
 pub(crate) async fn a_standby_only_reads_until_it_is_promoted(server: &Server) {
@@ -44,7 +44,7 @@ pub(crate) async fn a_standby_only_reads_until_it_is_promoted(server: &Server) {
 }
 
 async fn tells_that_it_is_a_replica(url: &str) {
-    const OLD: &[&str] = &["a replica", "can be old", "ask the primary"];
+    const OLD: &[&str] = &["a replica", "may be out of date", "ask the primary"];
     let told = async |arguments: &[&str], code| {
         let output = command(url, arguments).await;
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");

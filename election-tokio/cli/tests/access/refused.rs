@@ -37,9 +37,9 @@ async fn a_wrong_password<D: On>(server: &Server) {
     let url = server.url_as("guest", "hunter2");
     let looked = D::look(&mut D::store(&url), &Namespace::default()).await;
     assert_eq!(looked.expect_err("refused").code(), Some(StoreErrorCode::Login));
-    refused::<D>("a wrong password", &url, &["refused user or password"]).await;
+    refused::<D>("a wrong password", &url, &["rejected the user or password"]).await;
     let url = server.url_as("nobody", "hunter2");
-    refused::<D>("an unknown user", &url, &["refused user or password"]).await;
+    refused::<D>("an unknown user", &url, &["rejected the user or password"]).await;
 }
 
 async fn no_such_database<D: On>(server: &Server) {
@@ -49,7 +49,7 @@ async fn no_such_database<D: On>(server: &Server) {
     let Err(error) = looked else { panic!("there is no such database") };
     let text = message(&error);
     let unknown = text.contains("no database of this name") && text.contains("CREATE DATABASE");
-    assert!(unknown || text.contains("lacks a right"), "{text}");
+    assert!(unknown || text.contains("has no right"), "{text}");
 }
 
 /// An elector that comes before the tables complains, and leads once they are there.
@@ -78,7 +78,7 @@ async fn tables_of_other_versions<D: On>(server: &Server) {
     let create = "CREATE TABLE election_schema \
                   (version BIGINT NOT NULL PRIMARY KEY, applied_ms BIGINT NOT NULL)";
     D::administer(server, "versions", create);
-    let words = &["missing or of an older version", "ensure_schema"];
+    let words = &["missing or from an older version", "ensure_schema"];
     let looked = D::look(&mut D::store(&url), &Namespace::default()).await;
     assert_refused("version 0", looked, words);
     ensure().await.unwrap();
@@ -88,7 +88,7 @@ async fn tables_of_other_versions<D: On>(server: &Server) {
     let drop = "ALTER TABLE election_leader DROP COLUMN resign_requested_epoch";
     D::administer(server, "versions", drop);
     let looked = D::look(&mut D::store(&url), &Namespace::default()).await;
-    let lacks = &["lacks a column", "ensure_schema", "another program's"];
+    let lacks = &["lacks a column", "ensure_schema", "another program"];
     assert_refused("without a column", looked, lacks);
 
     let changed = &["column is missing", "before the first release", "drop all of them"];
@@ -110,5 +110,5 @@ pub(crate) async fn tables_that_are_not_ours(server: &Server) {
     let url = url_of(&server.url(), "taken");
     server.administer("taken", "CREATE TABLE election_leader (name text)");
     let made = OnPostgres::ensure_schema(&mut OnPostgres::store(&url)).await;
-    assert_refused("taken", made, &["is there already", "another prefix or schema"]);
+    assert_refused("taken", made, &["already exists without", "another prefix or schema"]);
 }

@@ -112,7 +112,7 @@ pub(crate) async fn a_second_set_of_tables_is_not_made_unasked(server: &Server) 
     let output = command(&url, &["run", "--schema", "public", "--", "true"]).await;
     assert!(output.status.success(), "{output:?}");
     let warned = |output: &std::process::Output| {
-        String::from_utf8_lossy(&output.stderr).contains("tables of the same name in schema")
+        String::from_utf8_lossy(&output.stderr).contains("has tables of the same names")
     };
     assert!(!warned(&output), "{output:?}");
     let output = command(&url, &run).await;
@@ -177,7 +177,7 @@ pub(crate) async fn a_senseless_statement_is_fatal<D: On>(server: &Server) {
     D::ensure_schema(&mut D::store(&url)).await.unwrap();
     D::refuse_registrations(server, "senseless");
     let refused = take_part::<D>(&mut D::store(&url)).await;
-    assert_refused("a syntax error", refused, &["refuses the statement"]);
+    assert_refused("a syntax error", refused, &["rejects the statement"]);
 }
 
 /// Flag, environment and file.
@@ -204,6 +204,6 @@ pub(crate) async fn the_command_takes_it_from_anywhere(server: &Server) {
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert_says("empty", &String::from_utf8_lossy(&output.stderr), &["--schema", "1 to 63 bytes"]);
     let output = command("sqlite:e.db", &["status", "--schema", "app"]).await;
-    let words = &["no schema \"app\" in a SQLite file", "name the file"];
+    let words = &["a SQLite file has no schema \"app\"", "name the file"];
     assert_says("sqlite", &String::from_utf8_lossy(&output.stderr), words);
 }

@@ -13,7 +13,7 @@ pub(crate) async fn what_the_environment_says(server: &Server) {
     let directory = server.authority();
     let socket = ("PGHOST", directory.parent().unwrap().to_str().unwrap());
     let mode = |mode| ("PGSSLMODE", mode);
-    let clear = ["WARN", "in clear text", "could read the password"];
+    let clear = ["WARN", "in plain text", "could read the password"];
     let no_tls = ["TLS verified", "does not offer TLS", "sslmode=disable"];
     for (variables, code, words) in [
         (&[near][..], 0, &["PostgreSQL at 127.0.0.1", "(loopback)"][..]),

@@ -73,18 +73,18 @@ pub(crate) async fn one_that_drops_the_write_is_warned_of(server: &Server) {
     let output = command(&url, &["run", "--ttl", "2s", "--wait", "6s", "--", "true"]).await;
     assert_eq!(output.status.code(), Some(124), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_says("run", &said, &["cannot_lead", "cannot take the lease", "a trigger or a rule"]);
+    assert_says("run", &said, &["cannot_lead", "cannot take the lease", "a trigger or rule"]);
     assert_eq!(said.matches("cannot_lead").count(), 1, "{said}");
     let output = command(&url, &["run", "--try", "--", "true"]).await;
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_says("run --try", &said, &["nobody leads", "a trigger or a rule"]);
+    assert_says("run --try", &said, &["nobody leads", "a trigger or rule"]);
 }
 
 /// What a release or a renewal finds unchanged is no success and no other leader, and whoever reads the
 /// log learns what is in the way.
 pub(crate) async fn one_that_keeps_the_row_is_named(server: &Server) {
-    let keeps = "a trigger or a rule on the leader's table keeps it from being written";
+    let keeps = "a trigger or rule on the leader table prevents the write";
     for (at, body, expected) in [
         ("released", "IF new.leader_id IS NULL THEN RETURN NULL; END IF", ["not_released", keeps]),
         (
@@ -92,7 +92,7 @@ pub(crate) async fn one_that_keeps_the_row_is_named(server: &Server) {
             "IF new.renewals > old.renewals THEN RETURN NULL; END IF",
             ["reason=expired", keeps],
         ),
-        ("raised", "new.missing := 1", ["has no field", "a function that a trigger on"]),
+        ("raised", "new.missing := 1", ["has no field", "a trigger function on"]),
         ("refused", "RAISE EXCEPTION 'not today'", ["event=outage", "not today"]),
     ] {
         OnPostgres::create_database(server, at);

@@ -94,7 +94,7 @@ fn an_isolated_job_ends_like_any_other() {
     ends("set -- /proc/[0-9]*; [ $$ = 2 ] && [ \"$*\" = '/proc/1 /proc/2' ]", 0);
     let mut missing = begin(&world, &["--isolate"], &["no-such-program"]);
     assert_eq!(missing.exit(), Some(127), "{}", missing.messages());
-    missing.says("there is no program of this name");
+    missing.says("not found in PATH");
     let job = "trap 'exit 7' TERM; echo > ready; while :; do sleep 0.01; done";
     let mut told = begin(&world, &["--isolate"], &["sh", "-c", job]);
     eventually("a job", || world.path().join("ready").exists().then_some(()));
@@ -106,7 +106,7 @@ fn an_isolated_job_ends_like_any_other() {
     let resigned = world.output(&mut world.election("resign", &[]));
     assert!(resigned.status.success(), "{resigned:?}");
     deaf.says("event=job_killed");
-    assert!(!deaf.messages().contains("still there"), "{}", deaf.messages());
+    assert!(!deaf.messages().contains("alive after"), "{}", deaf.messages());
 }
 
 /// A user namespace gives an ordinary user what only root has otherwise, or the command says so.
@@ -128,6 +128,6 @@ fn an_ordinary_user_isolates_its_job_or_is_told_why_not() {
         work_ends(&world, "of an ordinary user");
     } else {
         assert_eq!(candidate.exit(), Some(125), "{}", candidate.messages());
-        candidate.says("leave --isolate out");
+        candidate.says("remove --isolate");
     }
 }

@@ -81,7 +81,7 @@ type Break = fn(&Members);
 const BROKEN: [(Break, &[&str]); 15] = [
     (
         |it| copy(it, "key.pem", "n2"),
-        &["key does not belong to its certificate", "name the key that was made with it"],
+        &["key does not belong to its certificate", "name the matching key"],
     ),
     (
         |it| {
@@ -92,30 +92,33 @@ const BROKEN: [(Break, &[&str]); 15] = [
     ),
     (
         |it| change(it, "certificate.pem", |text| read(it, "n1/authority.pem") + &text),
-        &["does not stand first in its file", "put it before"],
+        &["is not first in its file", "put it before"],
     ),
-    (|it| write(it, "key.pem", ED448), &["of a kind that is not supported", "use ECDSA"]),
+    (|it| write(it, "key.pem", ED448), &["key type is not supported", "use ECDSA"]),
     (
         |it| signed(it, |params| params.custom_extensions.push(critical())),
-        &["own certificate: ", "a critical extension", "sign it without"],
+        &["own certificate: ", "an unknown critical extension", "issue one without it"],
     ),
     (
         |it| edit(it, "\"authority.pem\"", "[\"authority.pem\", \"other.pem\"]"),
-        &["(`authority`)", "write one path", "one after the other in one file"],
+        &["(`authority`)", "write one path", "one file can contain several certificates"],
     ),
     (
         |it| edit(it, "id = \"n2\"\n", "id = \"n2\"\naccepted = \"a1:b2\"\n"),
         &["(`accepted`)", "write a list in square brackets"],
     ),
-    (|it| remove(it, "key.pem"), &["key.pem", "No such file", "put the file there"]),
-    (|it| write(it, "key.pem", "hello"), &["key.pem holds no private key", "in PEM"]),
+    (|it| remove(it, "key.pem"), &["key.pem", "No such file", "create the file"]),
+    (
+        |it| write(it, "key.pem", "hello"),
+        &["key.pem contains no readable private key", "a PEM file"],
+    ),
     (|it| edit(it, "key = \"key.pem\"\n", ""), &["`key` is missing in [tls]", "write key = "]),
     (|it| edit(it, "id = \"n2\"\n", "id = \"n2\"\naccepted = [\"a1:b2\"]\n"), {
         &["line", "64 hexadecimal digits", "openssl x509"]
     }),
     (
         |it| edit(it, "id = \"n1\"\n", "id = \"n1\"\naccepted = []\n"),
-        &["is not on the list of those accepted of n1", "add it"],
+        &["is not on the list of accepted certificates of n1", "add it"],
     ),
     (
         |it| {
@@ -124,11 +127,11 @@ const BROKEN: [(Break, &[&str]); 15] = [
             edit(it, &format!("[tls]\n{text}"), "");
             edit(it, "id = \"n2\"\n", "id = \"n2\"\naccepted = []\n");
         },
-        &["`accepted` is of use only where members have certificates", "[tls]"],
+        &["`accepted` needs certificates", "[tls]"],
     ),
     (
         |it| edit(it, "\ndown_after", "\ninsecure = true\ndown_after"),
-        &["`insecure` is for clusters without certificates", "leave it out"],
+        &["`insecure` is for clusters without certificates", "remove it"],
     ),
     (|it| edit(it, "[tls]\n", "[tls]\nca = \"x\"\n"), &["(`ca`)", "unknown key", "certificate"]),
 ];
@@ -178,7 +181,8 @@ fn a_key_that_may_not_be_read_is_named() {
     if geteuid().is_root() {
         bounded.arg("--bounding-set=-dac_override,-dac_read_search");
     }
-    let words = ["key.pem cannot be read", "Permission denied", "permit it to the user"];
+    let words =
+        ["key.pem cannot be read", "Permission denied", "give the user of this process access"];
     refused(&members.world.output(&mut below(bounded, &run)), 125, &words);
 }
 

@@ -3,6 +3,7 @@
 use super::{
     control::parsed,
     members::{IDS, Members, NAME, refused},
+    process::eventually,
     server::apply_schema,
     world::World,
 };
@@ -34,7 +35,8 @@ fn scripts_learn_by_the_exit_code_who_leads() {
     let refused_yet = world.output(&mut world.election("check", &[]));
     refused(&refused_yet, 125, &["the database cannot be used"]);
     world.output(&mut world.election("schema", &["--apply"]));
-    assert_eq!(check(&[]), line(1, format!("{name}: nobody leads")));
+    assert_eq!(check(&["--anybody"]), line(1, format!("{name}: nobody leads")));
+    assert_eq!(check(&[]), line(1, format!("{name}: nobody leads, so this host does not")));
     for (wanted, missing) in [
         (&["--node", "one"][..], "so one does not"),
         (&["--epoch", "5"], "under epoch 5 or any other"),
@@ -45,7 +47,10 @@ fn scripts_learn_by_the_exit_code_who_leads() {
     let leader = world.candidate("one", &LONG, "");
     let epoch = world.start_after(0).epoch.to_string();
     let leads = format!("{name}: one leads under epoch {epoch}");
-    assert_eq!(check(&[]), line(0, &*leads));
+    assert_eq!(check(&["--anybody"]), line(0, &*leads));
+    assert_eq!(check(&["--anybody", "--node", "two"]), line(0, &*leads));
+    assert_eq!(check(&["--epoch", &epoch]), line(0, &*leads));
+    assert_eq!(check(&[]), line(1, format!("{leads}, not this host")));
     assert_eq!(check(&["--node", "one", "--epoch", &epoch]), line(0, &*leads));
     assert_eq!(check(&["--node", "two"]), line(1, format!("{leads}, not two")));
     assert_eq!(check(&["--epoch", "1"]), line(1, format!("{leads}, not under epoch 1")));
@@ -58,6 +63,22 @@ fn scripts_learn_by_the_exit_code_who_leads() {
     let nameless = world.output(&mut world.election("check", &["--node", ""]));
     refused(&nameless, 125, &["--node", "empty"]);
     drop(leader);
+}
+
+/// A job in cron that asks nothing else runs on one host, not on each.
+#[test]
+fn a_host_asks_for_the_name_that_its_elector_takes() {
+    let world = World::new();
+    let mut run = world.election("run", &[&LONG[..], &["--", "sleep", "1000"]].concat());
+    let mut elector = run.spawn().expect("the command");
+    let check = |options: &[&str]| {
+        let output = world.output(&mut world.election("check", options));
+        output.status.code()
+    };
+    eventually("a leader", || (check(&["--anybody"]) == Some(0)).then_some(()));
+    assert_eq!(check(&[]), Some(0));
+    elector.kill().expect("a process of ours");
+    elector.wait().expect("its end");
 }
 
 /// However its elector was told of the database, and wherever the job has gone since.
@@ -112,11 +133,11 @@ fn a_refused_job_is_told_that_it_inherits_no_password() {
         world.output(run.args(["--", "sh", "-c", &job]))
     };
     let hint = "no password, so ELECTION_STORE has none here";
-    refused(&asks("check"), 125, &["refused user or password", hint, "--store-file"]);
+    refused(&asks("check"), 125, &["rejected the user or password", hint, "--store-file"]);
     // It is no hint for those who have given a password, and it is wrong.
     let wrong = server.url_as("asks", "wrong");
     let output = asks(&format!("check --store '{wrong}'"));
-    refused(&output, 125, &["refused user or password"]);
+    refused(&output, 125, &["rejected the user or password"]);
     assert!(!String::from_utf8_lossy(&output.stderr).contains(hint), "{output:?}");
 }
 
@@ -142,7 +163,8 @@ fn a_job_asks_whether_it_still_leads() {
     };
     assert_eq!(late(&[]), line(1, format!("n: nobody leads, so me does not under epoch {epoch}")));
     // Of another election it asks what the command line says alone.
-    assert_eq!(late(&["--name", "other"]), line(1, "other: nobody leads"));
+    let nobody = line(1, "other: nobody leads, so this host does not");
+    assert_eq!(late(&["--name", "other"]), nobody);
     let you = late(&["--name", "other", "--node", "you"]);
     assert_eq!(you, line(1, "other: nobody leads, so you does not"));
 }
@@ -173,16 +195,16 @@ fn a_member_that_hears_too_few_says_so() {
     for options in [&[][..], &["--epoch", "1"]] {
         let (code, said) = answered(&members.ask("check", "n1", options));
         assert_eq!(code, Some(125), "{said}");
-        let why = "it is not known who leads: this member hears 0 of the 2 others";
+        let why = "the leader is unknown: this member hears 0 of the 2 others";
         assert!(said.starts_with(&format!("{}: {why}", *NAME)), "{said}");
     }
     let status = members.ask("status", "n1", &["--exit-code"]);
     assert_eq!(status.status.code(), Some(125), "that nobody leads is not known: {status:?}");
     let text = String::from_utf8_lossy(&status.stdout);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("must hear 2 more of the others"), "{text}");
+    assert!(flat.contains("must hear 2 more members"), "{text}");
     refused(&members.ask("pause", "n1", &[]), 125, &["1", "2"]);
-    let words = ["is not known who", "nobody was asked", "ask a member that hears a majority"];
+    let words = ["the leader is unknown", "nobody was asked", "ask a member that hears a majority"];
     refused(&members.ask("resign", "n1", &[]), 125, &words);
     let (code, json) = answered(&members.ask("check", "n1", &["--json"]));
     let json = &parsed(&json)[0];

@@ -59,9 +59,9 @@ fn a_witness_votes_and_needs_no_job() {
     all[first].kill();
     members.world.start_after(job.epoch);
     let output = members.ask("run", "n3", &["--try"]);
-    refused(&output, 125, &["a witness is never elected", "leave --wait or --try out"]);
+    refused(&output, 125, &["a witness is never elected", "remove --wait or --try"]);
     let output = members.ask("hold", "n3", &[]);
-    refused(&output, 125, &["a witness is never elected", "nothing to hold"]);
+    refused(&output, 125, &["a witness is never elected", "it can hold nothing"]);
     members.world.assert_exclusive();
 }
 
@@ -107,14 +107,14 @@ fn who_waits_for_a_time_says_why_it_was_not_elected() {
     let members = Members::new();
     let alone = members.ask("run", "n1", &["--wait", "500ms", "true"]);
     let words = [
-        "not elected in time: nobody is known to lead",
+        "not elected in time: no leader is known",
         "this member does not ask for votes, because",
         "too few members are heard (n2, n3 are not)",
-        "start them, or look at the network",
+        "start them, or check the network",
     ];
     refused(&alone, 124, &words);
     let tries = members.ask("run", "n1", &["--try", "true"]);
-    refused(&tries, 125, &["nobody is known to lead", "must hear 2 more of the others"]);
+    refused(&tries, 125, &["no leader is known", "must hear 2 more members"]);
     let _others = members.two();
     let late = members.ask("run", "n3", &["--try", "true"]);
     refused(&late, 124, &["somebody else leads"]);
@@ -141,7 +141,7 @@ fn who_cannot_even_start_can_be_told_to_end() {
         run
     };
     let hangs = members.world.output(&mut run(&["--wait", "300ms"]));
-    refused(&hangs, 124, &["not elected in time", "ballot", "look at the disk"]);
+    refused(&hangs, 124, &["not elected in time", "ballot", "check the disk"]);
     let hangs = members.world.output(&mut run(&["--wait", "300ms", "--conflict-exit-code", "75"]));
     refused(&hangs, 75, &["not elected in time"]);
     let mut waits = members.world.start(run(&[]));
@@ -180,9 +180,9 @@ fn the_ballot_is_where_it_outlives_a_restart_of_the_machine() {
     let output = give_up(&|run| {
         run.env("ELECTION_BALLOT", path("mine"));
     });
-    refused(&output, 124, &["kept in /", "/mine event=joined"]);
+    refused(&output, 124, &["ballot file: /", "/mine event=joined"]);
     let loss = members.ask("run", "n1", &["--accept-loss", "--wait", "500ms", "true"]);
-    refused(&loss, 124, &["this start forgets what its ballot says"]);
+    refused(&loss, 124, &["accept_loss: this start discards the ballot's record"]);
     let output = give_up(&|run| {
         run.env_remove("XDG_STATE_HOME").env_remove("HOME");
     });
@@ -190,7 +190,7 @@ fn the_ballot_is_where_it_outlives_a_restart_of_the_machine() {
     let output = give_up(&|run| {
         run.env("ELECTION_BALLOT", path("no/such/place"));
     });
-    refused(&output, 125, &["no/such", "make the directory"]);
+    refused(&output, 125, &["no/such", "create its directory"]);
 }
 
 /// A new list of members is confirmed once, on every node.
@@ -212,10 +212,10 @@ fn another_list_of_members_has_to_be_confirmed() {
     fs::write(members.file(), text.replace("\"n3\"", "\"n4\"")).expect("a file of our own");
     let _first = members.start("n1", "");
     members.until("what is wrong", "n1", |status| {
-        status["hindrance"].as_str().is_some_and(|why| why.contains("another list of members"))
+        status["hindrance"].as_str().is_some_and(|why| why.contains("a different member list"))
     });
     let second = members.world.start(members.run("n2", &["--new-peers"], ""));
-    second.says("the new list of members is confirmed: leave that out next time");
+    second.says("new_peers: the new member list is confirmed; leave it out next time");
 }
 
 /// One member is started with a file that lists a fourth: the other two go on.
@@ -238,13 +238,13 @@ fn a_member_with_a_wrong_file_is_named_by_all() {
             status["odd"] == serde_json::json!([IDS[odd]])
         });
         let text = said(&members.ask("status", node, &[]));
-        let named = format!("file      {} has another list of members", IDS[odd]);
+        let named = format!("file      {} has a different member list", IDS[odd]);
         assert!(text.contains(&named), "{text}");
     }
     // By its list it follows nobody, and cannot say that nobody leads.
     members.until("what the odd one knows", IDS[odd], |status| {
         let unknown = status["unknown"].as_str().unwrap_or_default();
-        status["leader"].is_null() && unknown.contains("has another list of members")
+        status["leader"].is_null() && unknown.contains("has a different member list")
     });
     assert!(alive(job.pid));
 }
@@ -285,8 +285,8 @@ fn a_member_of_another_cluster_is_told_and_gets_no_vote() {
     let other = text.replace(&*NAME, "another");
     fs::write(members.file(), other).expect("a file of our own");
     let third = members.start("n3", "");
-    all[0].says("n3 was given another list of members, another down_after or another name");
-    third.says("another name of the cluster: give all the same");
+    all[0].says("n3 has a different member list, down_after or cluster name");
+    third.says("give every member the same");
     members.until("what is wrong", "n3", |status| {
         let differs = |peer: &serde_json::Value| peer["heard"]["other_list"] == true;
         let peers = status["peers"].as_array().expect("peers");
@@ -306,8 +306,8 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
         ("election = \"e\"\n".to_owned(), &["no member is listed", "[[member]]"]),
         (format!("{GOOD}port = 1\n"), &["line 5 (`port`)", "unknown key", "address"]),
         (format!("down = 1\n{GOOD}"), &["line 1 (`down`)", "(did you mean `down-after`?)"]),
-        (format!("down_after = \"2h\"\n{GOOD}"), &["line 1 (`down_after`)", "too late", "3600s"]),
-        (format!("down-after = \"5ms\"\n{GOOD}"), &["down-after of 5ms is too short", "50ms"]),
+        (format!("down_after = \"2h\"\n{GOOD}"), &["line 1 (`down_after`)", "too long", "3600s"]),
+        (format!("down-after = \"5ms\"\n{GOOD}"), &["down-after 5ms is too short", "50ms"]),
         (format!("shards = 60000\n{GOOD}"), &["(`shards`)", "port 67400", "at most 58135"]),
         (format!("{GOOD}[[members]]\n"), &["line 5", "did you mean `member`?"]),
         (GOOD.replace("[[", "[").replace("]]", "]"), &["line 2", "[[member]]"]),
@@ -318,7 +318,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
             &["line 1 (`election`)", "256 bytes", "at most 255"]
         }),
         (GOOD.replace("127.0.0.1:7401", "tcp://127.0.0.1:7401"), &["line 4 (`address`)", "URL"]),
-        (format!("shards = 0\n{GOOD}"), &["line 1 (`shards`)", "0 shards", "use 1"]),
+        (format!("shards = 0\n{GOOD}"), &["line 1 (`shards`)", "shards 0", "use 1"]),
         (
             format!("{GOOD}[[member]]\nid = \"n2\"\n"),
             &["line 5: `address` is missing", "HOST:PORT"],
@@ -333,10 +333,13 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
             format!("{GOOD}{}", second.replace("127.0.0.1", "10.0.0.1")),
             &["line 7 (`address`)", "not on the loopback interface", "`insecure`"],
         ),
-        (format!("preferred = \"n9\"\n{GOOD}"), &["line 1 (`preferred`)", "n9 is not in the list"]),
+        (
+            format!("preferred = \"n9\"\n{GOOD}"),
+            &["line 1 (`preferred`)", "n9 is not on the member list"],
+        ),
         (format!("fail_back = \"5m\"\n{GOOD}"), &["line 1 (`fail_back`)", "preferred"]),
         (format!("{GOOD}witness = true\n"), &["every member is a witness"]),
-        (GOOD.replace("n1", "n5"), &["n1 is not among the members; name one of n5 (--node)"]),
+        (GOOD.replace("n1", "n5"), &["n1 is not a member; name one of n5 (--node)"]),
         ("election = ".to_owned(), &["line 1"]),
     ] {
         fs::write(members.file(), &text).expect("a file of our own");
@@ -350,13 +353,13 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
     }
     fs::write(members.file(), GOOD).expect("a file of our own");
     for (name, words) in [
-        ("\"n1\"", "has quotes or spaces around it, and n1 is listed without"),
+        ("\"n1\"", "has quotes or spaces around it, but n1 is listed without"),
         ("", "the name of the member is empty: name one of n1 (--node, ELECTION_NODE)"),
     ] {
         refused(&members.ask("status", name, &[]), 125, &[words]);
     }
     for (options, words) in [
-        (["--grace", "10s"], ["--grace: a grace of 10s is too long", "use at most 1.073s"]),
+        (["--grace", "10s"], ["--grace 10s is too long", "use at most 1.073s"]),
         (["--ballot", &"x".repeat(251)], ["--ballot", "255 bytes"]),
         (["--listen", "tcp://0.0.0.0:1"], ["--listen", "it is a URL"]),
     ] {
@@ -380,12 +383,15 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
     says(&["--store", "sqlite:x"], &["--cluster and --store", "keep one"]);
     says(&["--store-file", "x"], &["--cluster and --store", "keep one"]);
     says(&["--ttl", "5s"], &["--ttl is for databases", "`down-after`", "cluster.toml"]);
-    says(&["--interval", "5s"], &["--interval is for databases", "`heartbeat`"]);
+    says(&["--interval", "5s"], &["--interval is for databases", "a heartbeat"]);
     says(&["--clock-step", "5s"], &["--clock-step is for databases", "no database"]);
     says(&["--at-least-for", "5s"], &["--at-least-for is for databases", "no lease"]);
     says(&["--name", "x"], &["--name is for databases", "`election`", "cluster.toml"]);
     says(&["--no-schema"], &["--no-schema is for databases", "no tables"]);
-    says(&["--min-epoch", "5"], &["--min-epoch is for databases", "reads it as `min-epoch` in"]);
+    says(
+        &["--min-epoch", "5"],
+        &["--min-epoch is for databases", "the file's `min-epoch` sets it"],
+    );
     let mut both = members.bare(&["run", "--node", "n1", "true"]);
     both.env("ELECTION_CLUSTER", members.file()).env("ELECTION_STORE", "sqlite:x");
     refused(
@@ -444,6 +450,6 @@ fn a_primary_that_loses_its_majority_stops_its_job() {
     (0..3).filter(|place| *place != first).for_each(|place| all[place].kill());
     gone("the job of a primary without a majority", job.pid);
     all[first].says("event=lost");
-    let why = "1 of the 2 votes that it needs are in sight";
+    let why = "it can count on 1 of the 2 votes that it needs";
     members.until("the reason", IDS[first], |status| status["hindrance"] == why);
 }

@@ -56,7 +56,7 @@ fn no_bytes_at_the_socket_make_a_member_do_anything() {
     let members = Members::new();
     let (all, job, first) = members.led();
     let socket = members.socket(IDS[first]);
-    let unknown = "does not know such a request";
+    let unknown = "does not know the request";
     let nested = "[".repeat(LONGEST - 1) + "\n";
     let long =
         format!("{{\"ask\":\"resign\",\"to\":\"{}\",\"within_ms\":1}}\n", "x".repeat(LONGEST));

@@ -75,7 +75,7 @@ fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
     gone("the job", job.pid);
     assert!(election_tokio::now() < free, "the job outlived its lease");
     for each in [&first, &second] {
-        each.says("its directory was moved or removed while it was in use");
+        each.says("its directory was moved or removed while in use");
     }
     assert_eq!(world.notes("start").len(), 1, "somebody leads without a database");
     fs::rename(&away, &directory).expect("a directory of our own");
@@ -132,7 +132,7 @@ fn a_leader_notices_that_the_log_was_taken_away() {
         name.push(suffix);
         fs::remove_file(name).expect("a log beside the database");
     }
-    first.says("removed or exchanged");
+    first.says("removed or replaced");
     let second = world.candidate("second", &options, "");
     second.says("following leader=first");
     world.assert_exclusive();

@@ -11,7 +11,7 @@ pub(crate) fn pipe(path: &Path) -> &Path {
     path
 }
 
-pub(crate) const IS_PIPE: &str = "it is a pipe and no regular file; ";
+pub(crate) const IS_PIPE: &str = "it is a pipe, not a regular file; ";
 
 #[test]
 fn a_pipe_in_place_of_what_is_read_once_is_refused() {
@@ -23,7 +23,7 @@ fn a_pipe_in_place_of_what_is_read_once_is_refused() {
         refused(
             &output,
             125,
-            &[flag, "/pipe: ", IS_PIPE, "write it to a file, or correct the path"],
+            &[flag, "/pipe: ", IS_PIPE, "use a regular file, or correct the path"],
         );
     }
     let mut check = world.bare(&["cluster", "check"]);
@@ -40,6 +40,6 @@ fn an_unreadable_settings_file_is_told_with_the_remedy() {
             125,
             &["/none: No such file", "correct the path"],
         );
-        refused(&ask(world.path()), 125, &["it is a directory", "name the file in it"]);
+        refused(&ask(world.path()), 125, &["it is a directory", "name a file in it"]);
     }
 }

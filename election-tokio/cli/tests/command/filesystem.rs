@@ -104,7 +104,7 @@ fn a_directory_without_access_is_no_unknown_filesystem() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert!(
-        said.contains("grant that (chmod, chown)") && !said.contains("filesystem=trusted"),
+        said.contains("grant write access (chmod, chown)") && !said.contains("filesystem=trusted"),
         "{said}"
     );
 }

@@ -90,7 +90,7 @@ fn told(place: &Place, candidate: &mut Candidate) {
     candidate.send(Signal::TERM);
     candidate.exit();
     let messages = candidate.messages();
-    assert!(!messages.contains("still there after SIGKILL"), "{messages}");
+    assert!(!messages.contains("alive after SIGKILL"), "{messages}");
     assert!(place.world.row().live_holder().is_none(), "the lease was not released: {messages}");
 }
 
@@ -220,7 +220,7 @@ fn a_job_that_takes_long_to_kill_is_warned_of() {
     let crowd = "exec perl -e 'for (1..1500) { unless (fork) { sleep 600; exit } } sleep 600'";
     let mut candidate = place.candidate("one", &["--ttl", "3s", "--grace", "300ms"], crowd, "");
     candidate.says("event=job_slow");
-    candidate.says("so it begins that much earlier");
+    candidate.says("so killing begins that much earlier");
     candidate.send(Signal::TERM);
     candidate.exit();
 }

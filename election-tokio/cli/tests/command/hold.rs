@@ -75,7 +75,7 @@ fn a_wait_ended_by_its_input_is_not_called_too_long() {
     assert_eq!(gone.exit(), Some(124));
     let said = gone.messages();
     let cause = "not elected before the end of standard input: waiting for the database: ";
-    assert!(said.contains(cause) && said.contains("nothing listens there"), "{said}");
+    assert!(said.contains(cause) && said.contains("nothing is listening there"), "{said}");
     assert!(!said.contains("in time") && !said.contains("never reached"), "{said}");
 }
 
@@ -141,7 +141,10 @@ fn a_holder_whose_database_is_gone_says_what_cost_it_the_lease() {
     assert_eq!(holder.exit(), Some(120));
     let said = holder.messages();
     let line = said.lines().find(|line| line.contains("event=not_released")).expect("its line");
-    assert!(line.contains("reason=expired cause=") && line.contains("nothing listens"), "{line}");
+    assert!(
+        line.contains("reason=expired cause=") && line.contains("nothing is listening"),
+        "{line}"
+    );
 }
 
 /// Whoever works under it learns only from its end that leadership is over.

@@ -165,7 +165,7 @@ fn no_hook_of_a_leadership_begins_once_that_is_over() {
             world.start_after(job.epoch);
             let asked = world.output(&mut world.election("resign", &[]));
             assert!(asked.status.success(), "{asked:?}");
-            second.says("giving leadership up");
+            second.says("resigning");
         }
         fs::write(path("go"), "").expect("a file of our own");
         second.says("on-change: on");
@@ -204,7 +204,7 @@ fn a_failed_or_slow_hook_is_only_logged() {
     let failed = [
         "INFO on-lead: to stdout event=hook hook=on-lead election=default node=first",
         "INFO on-lead: to stderr",
-        "WARN on-lead: it failed with exit code 3 event=hook_failed hook=on-lead code=3",
+        "WARN on-lead: failed with exit code 3 event=hook_failed hook=on-lead code=3",
     ];
     // On a busy machine a hook may be late before it has printed a word.
     let late = ["--on-change", "sleep 1000", "--hook-timeout", "300ms"];
@@ -261,7 +261,7 @@ fn who_leaves_does_not_wait_for_hooks_that_stand_still() {
     freeze(runner);
     leader.send(Signal::TERM);
     assert_eq!(leader.exit(), Some(0));
-    leader.says("leaving while hooks still run, after 1s");
+    leader.says("leaving while hooks are still running, after 1s");
     assert!(world.row().live_holder().is_none(), "the lease was not released");
 }
 

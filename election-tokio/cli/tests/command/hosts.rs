@@ -47,7 +47,7 @@ fn cron_after_a_failover_is_told_when_to_come_again() {
     let url = format!("postgres://election:election@127.0.0.1:{}/election", standby.port());
     let mut tries = world.start(world.run_on(&url, &["--try", "--ttl", "30s"], ""));
     assert_eq!(tries.exit(), Some(125));
-    for words in ["was promoted", "has to end first", "in about 2", "--wait", "try again then"] {
+    for words in ["was promoted", "has to expire first", "in about 2", "--wait", "try again then"] {
         tries.says(words);
     }
     let mut late = world.start(world.run_on(&url, &["--wait", "4s", "--ttl", "30s"], ""));

@@ -109,7 +109,7 @@ fn files_that_are_no_database() {
         let mut text = on(&world, command, &at("text"));
         refused(&world, &mut text, &["not a SQLite database"]);
         let mut no_file = on(&world, command, "sqlite:/proc/x.db");
-        let words = ["/proc/x.db is on a file system that the kernel", "another directory"];
+        let words = ["/proc/x.db is on a virtual file system", "another, writable directory"];
         refused(&world, &mut no_file, &words);
     }
     for command in &COMMANDS[1..5] {
@@ -197,20 +197,26 @@ fn names_that_are_odd_work() {
 fn timings_that_do_not_add_up() {
     let world = World::new();
     for (arguments, words) in [
-        (&["--ttl", "50ms"][..], &["--ttl: a ttl of ", "too short", "at least 100ms"][..]),
-        (&["--ttl", "2 days"], &["ttl", "too long", "24 hours"]),
-        (&["--at-least-for", "2 days"], &["--at-least-for: ", "172800s", "at most 24 hours"]),
+        (&["--ttl", "50ms"][..], &["--ttl 50ms is too short", "at least 100ms"][..]),
+        (&["--ttl", "2 days"], &["--ttl 172800s is too long", "24 hours"]),
+        (
+            &["--at-least-for", "2 days"],
+            &["--at-least-for 172800s is too long", "at most 24 hours"],
+        ),
         (&["--on-lead", ""], &["--on-lead", "is empty"]),
         (&["--on-lose", " "], &["--on-lose", "is empty"]),
-        (&["--clock-step", "400 days"], &["--clock-step: ", "34560000s", "at most a year"]),
-        (&["--ttl", "15s", "--grace", "10s"], &["grace", "raise the ttl or lower"]),
-        (&["--grace", "1000000000 years"], &["grace", "raise the ttl or lower"]),
+        (&["--clock-step", "400 days"], &["--clock-step 34560000s is too long", "at most a year"]),
+        (
+            &["--ttl", "15s", "--grace", "10s"],
+            &["--ttl 15s", "set --grace to at most ", "raise --ttl"],
+        ),
+        (&["--grace", "1000000000 years"], &["set --grace to at most ", "raise --ttl"]),
         (&["--ttl", "15"], &["--ttl", "write it like 15s"]),
         (&["--grace", "5 parsecs"], &["--grace", "write it like 15s"]),
         (&["--wait", ""], &["--wait", "write it like 15s"]),
         (&["--on-lost", "panic"], &["--on-lost", "stop", "restart"]),
         (&["--min-epoch", "18446744073709551615"], &["epoch", "too high", "4503599627370496"]),
-        (&["--min-epoch", "-1"], &["--min-epoch", "a whole number, not below 0"]),
+        (&["--min-epoch", "-1"], &["--min-epoch", "a whole number from 0"]),
         (&["--conflict-exit-code", "-1"], &["a whole number from 0 to 255"]),
         (&["--unknown"], &["--unknown"]),
     ] {
@@ -229,7 +235,7 @@ fn timings_that_do_not_add_up() {
         ("ELECTION_TTL", "soon", "write it like 15s"),
         ("ELECTION_WAIT", "-1s", "cannot be negative"),
         ("ELECTION_ON_LOST", "panic", "restart"),
-        ("ELECTION_MIN_EPOCH", "-1", "a whole number, not below 0"),
+        ("ELECTION_MIN_EPOCH", "-1", "a whole number from 0"),
     ] {
         let mut run = world.election("run", &["--", "true"]);
         refused(&world, run.env(variable, value), &[variable, words]);

@@ -281,7 +281,7 @@ fn an_empty_list_is_told_in_words() {
     let kept = ["--node", "one", "--at-least-for", "10m", "--", "true"];
     assert!(world.output(&mut world.election("run", &kept)).status.success());
     let said = list(&[]);
-    assert!(said.contains("nobody is on the list of candidates, but one leads"), "{said}");
+    assert!(said.contains("no candidate is listed, but one leads"), "{said}");
 }
 
 /// A script of another database's would fail half-way.

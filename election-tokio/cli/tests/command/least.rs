@@ -35,7 +35,7 @@ fn a_job_that_could_not_be_started_keeps_nobody_out() {
         let output = world.output(&mut world.election("run", &[&options[..], &[job]].concat()));
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(said.contains("the job was never started, so the lease is given back"), "{said}");
+        assert!(said.contains("the job was never started, so the lease is released"), "{said}");
         assert!(world.row().live_holder().is_none(), "{said}");
     }
     // A job that has run may exit with the same code.

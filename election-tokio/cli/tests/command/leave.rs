@@ -35,8 +35,8 @@ fn who_cannot_reach_the_database_leaves_within_seconds() {
         assert_eq!(world.notes("stop").len(), 1, "the job was not told");
         leader.says("did not answer within 2s");
         follower.says("event=left");
-        leader.says("leaving the lease to run out; others can lead in 1m at most");
-        assert!(!leader.messages().contains("leadership given up"), "{}", leader.messages());
+        leader.says("leaving the lease to expire; others can lead within 1m");
+        assert!(!leader.messages().contains("leadership released"), "{}", leader.messages());
         server.thaw();
     }
 }
@@ -57,7 +57,7 @@ fn a_server_that_is_back_in_time_gets_the_release() {
         assert!(!left, "{}", leader.messages());
         server.restart();
         assert_eq!(leader.exit(), Some(5));
-        leader.says("leadership given up");
+        leader.says("leadership released");
         // Not after the ttl: a test does not wait for a minute.
         let _second = world.start(world.run_on(&server.url(), &LONG, ""));
         world.start_after(job.epoch);
@@ -115,7 +115,7 @@ fn a_signal_that_comes_twice_at_once_does_not_cost_the_release() {
         assert_eq!(leader.exit(), Some(6));
         if hit {
             assert!(stays, "it left at the echo: {}", leader.messages());
-            leader.says("leadership given up");
+            leader.says("leadership released");
             assert!(world.row().live_holder().is_none(), "the lease was not released");
             let heard = world.notes("term").len();
             assert_eq!(heard, 1, "the job was told {heard} times");
@@ -150,7 +150,7 @@ fn who_insists_ends_an_elector_that_cannot_release() {
         let took = told.elapsed();
         assert!(signal == Signal::HUP || took >= Duration::from_secs(1), "within the burst");
         assert_eq!(candidate.exit(), Some(6));
-        candidate.says("once more: leaving the lease to run out");
+        candidate.says("a second time: leaving the lease to expire");
     }
 }
 

@@ -104,7 +104,7 @@ fn the_log_is_filtered_as_the_user_says() {
     assert!(more.contains("TRACE asking query=attempt"), "{more}");
     assert!(!more.contains('{') && !more.contains("Some("), "{more}");
     let wrong = said("election=loud", &[]);
-    assert!(wrong.contains("WARN RUST_LOG is not valid"), "{wrong}");
+    assert!(wrong.contains("WARN RUST_LOG is invalid"), "{wrong}");
     assert!(wrong.contains("INFO elected"), "{wrong}");
 }
 

@@ -153,5 +153,5 @@ fn a_cluster_has_no_other_elections() {
     let world = World::new();
     let options = ["list", "--elections", "--cluster", "no/such/file"];
     let output = world.output(&mut world.bare(&options));
-    super::members::refused(&output, 125, &["a cluster holds one election"]);
+    super::members::refused(&output, 125, &["a cluster has one election"]);
 }

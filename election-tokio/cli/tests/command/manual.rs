@@ -47,7 +47,7 @@ fn manual_pages_can_be_read() {
         let status = ".SH \"EXIT STATUS\"\nExit codes: ";
         let (_, behind) = page.split_once(status).unwrap_or_else(|| panic!("{name}: {page}"));
         let (codes, notes) = behind.split_once(".SH NOTES\n").expect("what else there is to say");
-        assert!(codes.contains("usage was wrong"), "{name}: {codes}");
+        assert!(codes.contains("a usage error"), "{name}: {codes}");
         assert!(!codes.contains("environment") && notes.contains("environment"), "{name}");
     }
     let page = read("election-run.1");

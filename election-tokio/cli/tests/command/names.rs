@@ -15,9 +15,9 @@ fn a_name_that_is_not_found_is_told_with_where_else_to_listen() {
     let port = own.rsplit_once(':').expect("a port").1;
     members.edit("n1", |text| text.replace(&own, &format!("n1.invalid:{port}")));
     let output = members.ask("run", "n1", &["--try", "true"]);
-    let number = format!("`listen` at a number, 0.0.0.0:{port}");
+    let number = format!("`listen` at an IP address, such as 0.0.0.0:{port}");
     let named = format!("cannot listen at n1.invalid:{port}");
-    refused(&output, 125, &[&named, "mend the name service", &number]);
+    refused(&output, 125, &[&named, "repair the name service", &number]);
     // With that the name is the others' affair.
     let member = members.world.start(members.run("n1", &["--listen", &own], ""));
     member.says("event=joined");
@@ -43,7 +43,7 @@ fn a_name_that_is_found_later_is_waited_for() {
     let inside = below(inside, &run);
     let member = members.world.start(unshared(&members.world, &["-m"], &inside));
     member.says(&format!("this member has not started yet: it cannot listen at n1.invalid:{port}"));
-    member.says("mend the name service");
+    member.says("repair the name service");
     for path in ["/leader", "/readyz"] {
         let said = client::get(client::port(&member), path);
         let words = "has not joined the election yet: it is ";

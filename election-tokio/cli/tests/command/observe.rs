@@ -79,7 +79,7 @@ fn a_member_that_was_named_is_waited_for() {
     let seen = sees(&observer, "the leader", 0, |line| line["epoch"] == job.epoch);
     all[other].kill();
     let seen = sees(&observer, "its end", seen, |line| line["unknown"].is_string());
-    let why = format!("no member answers: {}; waiting until one does", IDS[other]);
+    let why = format!("no member answers: {}; waiting for one", IDS[other]);
     observer.says(&why);
     assert!(observer.is_running());
     let _again = members.start(IDS[other], "");

@@ -38,7 +38,7 @@ fn what_is_missing_on_the_command_line_is_told() {
         ),
         (&["--ttl", "--try", "--", "true"], &["--ttl <TIME>", "the time is missing", "15s"]),
         (&["--ttl", "-3s", "--", "true"], &["--ttl <TIME>", "cannot be negative"]),
-        (&["--", ""], &["the job's command is empty", "behind --"]),
+        (&["--", ""], &["the job's command is empty", "after --"]),
         (&["--", "", "more"], &["the job's command is empty"]),
     ] {
         refused(&world.output(&mut world.election("run", arguments)), 125, words);
@@ -53,8 +53,8 @@ fn options_behind_the_job_are_told_to_be_the_jobs() {
     let run =
         |arguments: &[&str]| world.output(&mut world.bare(&[&["run"][..], arguments].concat()));
     let words = |option: &str| {
-        let stands = format!("{option} stands after the job, so it belongs to the job");
-        let remedy = format!("options go before --, as in: election run {option} ... -- CMD");
+        let stands = format!("{option} comes after the job's name, so it is passed to the job");
+        let remedy = format!("put options before --, as in: election run {option} ... -- CMD");
         [stands, remedy]
     };
     for (arguments, option) in [
@@ -78,9 +78,9 @@ fn options_behind_the_job_are_told_to_be_the_jobs() {
     refused(&member(&["echo", "n1"]), 125, &["which member of the cluster? Name it with --node"]);
     // These are only alike.
     let other = run(&["--", "echo", "--stores", "--name", "x", "store"]);
-    refused(&other, 125, &["no database is named; give --store"]);
+    refused(&other, 125, &["no database is named; use --store"]);
     let none = run(&["--store", "sqlite:e.db", "--", "echo", "--store", "x"]);
-    refused(&none, 125, &["no election is named; give --name"]);
+    refused(&none, 125, &["no election is named; use --name"]);
     assert!(!world.path().join("e.db").exists(), "nobody was elected for that");
 }
 

@@ -24,7 +24,7 @@ struct Place {
 
 const STUBBORN: [&str; 5] = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
 /// What is said of a process that cannot be killed.
-const SURVIVES: &str = "leadership is not released but runs out";
+const SURVIVES: &str = "leadership is not released but expires";
 
 /// Runs a command as root, to its end.
 #[track_caller]
@@ -118,11 +118,11 @@ fn a_program_that_would_get_capabilities_is_named() {
     as_root(&["chmod", "755", text(&program)]);
     let mut plain = place.candidate("one", &[], &["true"]);
     assert!(plain.exit().is_some_and(|code| code != 0), "it may not become root");
-    assert!(!plain.messages().contains("gains privileges"), "{}", plain.messages());
+    assert!(!plain.messages().contains("gain privileges"), "{}", plain.messages());
     as_root(&["setcap", "cap_setuid,cap_setgid+ep", text(&program)]);
     let mut able = place.candidate("one", &[], &["true"]);
     assert!(able.exit().is_some_and(|code| code != 0), "{}", able.messages());
-    able.says("as-root gains privileges when it is executed");
+    able.says("as-root would gain privileges when executed");
 }
 
 /// What the kernel says of a hook, whose elector may grant privileges.
@@ -214,7 +214,7 @@ fn what_cannot_be_killed_after_the_jobs_end_is_named() {
     let holder = place.world.row().holder;
     as_root(&["kill", "-9", &pid.to_string()]);
     assert_eq!(holder.expect("not released").candidate.id.as_str(), "first");
-    first.says("giving leadership up, but not releasing it");
+    first.says("resigning without releasing leadership");
     first.says(SURVIVES);
     gone("what the job left behind", pid);
 }

@@ -40,7 +40,7 @@ fn a_refused_member_backs_off_until_its_certificate_changes() {
     assert!(rests > DOWN_AFTER / 3 && rests < 2 * DOWN_AFTER, "{rests:?} in between");
     let mut add = members.bare(&["cluster", "add-key", "n1", "--force", "--cluster"]);
     said(&members.world.output(add.arg(members.file_of("n1"))));
-    member.says("other certificates are in use");
+    member.says("new certificates are in use");
     let quick: Vec<_> = (0..8).map(|_| next()).collect();
     let is_quick = |four: &[Instant]| four[3] - four[0] < DOWN_AFTER / 4;
     assert!(quick.windows(4).any(is_quick), "{quick:?}");

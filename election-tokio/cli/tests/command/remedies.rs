@@ -9,8 +9,8 @@ fn manual_pages_want_a_folder_that_can_be_written() {
     let file = world.path().join("file");
     fs::write(&file, "").expect("a file of our own");
     for (place, words) in [
-        (file.to_str().expect("UTF-8"), ["/file is a file", "name a folder"]),
-        ("/proc/pages", ["/proc/pages: ", "name a folder that you may write to"]),
+        (file.to_str().expect("UTF-8"), ["/file is a file", "name a directory"]),
+        ("/proc/pages", ["/proc/pages: ", "name a writable directory"]),
     ] {
         refused(&world.output(&mut world.bare(&["man", place])), 125, &words);
     }
@@ -23,14 +23,14 @@ fn a_database_given_as_store_file_is_told_the_right_option() {
     world.output(&mut world.election("schema", &["--apply"]));
     let database = world.database().display().to_string();
     let output = world.output(&mut world.bare(&["status", "--store-file", &database]));
-    let words = ["--store-file takes a file that holds the database's URL", "SQLite database"];
+    let words = ["--store-file takes a file that contains a database URL", "SQLite database"];
     refused(&output, 125, &words);
     refused(&output, 125, &[&format!("--store sqlite:{database}")]);
     let bytes = world.path().join("bytes");
     fs::write(&bytes, b"\xff\xfe").expect("a file of our own");
     let bytes = bytes.display().to_string();
     let output = world.output(&mut world.bare(&["status", "--store-file", &bytes]));
-    refused(&output, 125, &["holds the database's URL", "is not text"]);
+    refused(&output, 125, &["the database's URL on its only line", "is not text"]);
 }
 
 #[test]
@@ -43,6 +43,18 @@ fn what_members_are_asked_is_no_subcommand_of_cluster() {
     }
     let output = world.output(&mut world.bare(&["cluster", "nonsense"]));
     refused(&output, 125, &["unrecognized subcommand 'nonsense'"]);
+}
+
+#[test]
+fn a_command_with_letters_that_changed_places_is_recognized() {
+    let world = World::new();
+    for (asked, meant) in [("rnu", "run"), ("hlod", "hold"), ("lits", "list"), ("schem", "schema")]
+    {
+        let output = world.output(&mut world.bare(&[asked]));
+        refused(&output, 125, &[&format!("'{asked}'"), &format!("'{meant}'")]);
+    }
+    let output = world.output(&mut world.bare(&["nonsense"]));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("similar"), "{output:?}");
 }
 
 #[test]
@@ -80,9 +92,9 @@ fn a_job_that_cannot_be_executed_is_told_why() {
     let (closed, headless) = (script("closed", "", 0o644), script("headless", "#!/no/sh\n", 0o755));
     for (job, code, words) in [
         ("no-such-program", 127, ["the job no-such-program:", "in PATH"]),
-        ("echo hi", 127, ["a word of its own", "sh -c"]),
-        ("/no/such/program", 127, ["there is no such file", "correct the path"]),
-        (&headless, 127, ["(#!) is not there", "correct that line"]),
+        ("echo hi", 127, ["separate words", "sh -c"]),
+        ("/no/such/program", 127, ["no such file", "correct the path"]),
+        (&headless, 127, ["(#!) does not exist", "correct that line"]),
         (&closed, 126, ["may not execute it", "chmod +x"]),
         ("/tmp", 126, ["is a directory", "path of a program"]),
     ] {
@@ -104,7 +116,7 @@ fn what_another_command_can_do_is_told_where_this_one_cannot() {
     for command in ["pause", "resume"] {
         for option in [["--store", "sqlite:e.db"], ["--name", "n"]] {
             let output = world.output(&mut world.bare(&[&[command], &option[..]].concat()));
-            let words = ["only a cluster's failover is paused", "--cluster FILE"];
+            let words = ["only a cluster's failover can be paused", "--cluster FILE"];
             refused(&output, 125, &words);
         }
     }
@@ -117,7 +129,7 @@ fn a_limit_on_hooks_wants_a_hook() {
     let run = |options: &[&str]| {
         world.output(&mut world.election("run", &[options, &["--", "true"]].concat()))
     };
-    let words = ["--hook-timeout limits a hook", "--on-lead"];
+    let words = ["--hook-timeout limits hooks", "--on-lead"];
     refused(&run(&["--hook-timeout", "3s"]), 125, &words);
     assert!(run(&["--hook-timeout", "3s", "--on-lose", "true"]).status.success());
     let mut all = world.election("run", &["--", "true"]);
@@ -139,9 +151,9 @@ fn a_question_may_be_answered_by_the_exit_code_alone() {
     silent(&["--quiet"], 1);
     let _leader = world.candidate("one", &["--ttl", "60s"], "");
     world.start_after(0);
-    silent(&["-q"], 0);
+    silent(&["-q", "--anybody"], 0);
     silent(&["-q", "--node", "two"], 1);
-    silent(&["--config", config], 0);
+    silent(&["--config", config, "--anybody"], 0);
     // What went wrong is no answer.
     let nowhere = world.output(&mut world.bare(&["check", "-q", "--store", "sqlite:no.db"]));
     refused(&nowhere, 125, &["no election is named"]);
@@ -190,7 +202,7 @@ fn help_shows_how_a_command_is_used() {
     assert!(run.contains("two and a half times `down-after`: 12s by default"), "{run}");
     assert!(run.contains("others read \"NODE leads at TEXT\""), "{run}");
     let resign = words(help(&["resign"]));
-    assert!(resign.contains("1 nothing more will happen: nobody leads"), "{resign}");
+    assert!(resign.contains("1 nothing will change: nobody leads"), "{resign}");
     // What has a default need not be written.
     let init = world.output(&mut world.bare(&["cluster", "init"]));
     refused(&init, 125, &["Usage: election cluster init [OPTIONS] <ID=HOST:PORT>..."]);

@@ -35,14 +35,14 @@ fn a_lease_that_is_kept_for_nobody_is_no_leader_that_was_asked() {
     assert!(world.output(&mut world.election("run", &kept)).status.success());
     let (code, said) = answered(&world, &mut world.election("resign", &[]));
     assert_eq!(code, Some(1), "{said}");
-    has(&said, &["nobody is there to resign", "first (epoch ", "the lease is kept for "]);
-    has(&said, &["s more", "others can lead after that", "(as with --at-least-for)"]);
+    has(&said, &["nobody is there to resign", "first (epoch ", "its lease is kept for another "]);
+    has(&said, &["others can lead after that", "(as with --at-least-for)"]);
     assert!(!said.contains("asked first"), "{said}");
     let (code, json) = answered(&world, &mut world.election("resign", &["--json"]));
     let json = object(&json);
     assert_eq!((code, &json["listed"], &json["leader"]), (Some(1), &false.into(), &"first".into()));
     let (_, said) = answered(&world, &mut world.election("status", &[]));
-    has(&said, &["first", "s more", "not on the list of candidates", "may have ended"]);
+    has(&said, &["first", "for another ", "not listed as a candidate", "may have exited"]);
 }
 
 /// Until its job has ended, it is the holder still.
@@ -53,7 +53,7 @@ fn a_request_that_is_pending_is_shown_and_is_not_made_again() {
     let epoch = world.start_after(0).epoch;
     world.listed(1);
     let (_, before) = answered(&world, &mut world.election("status", &[]));
-    assert!(!before.contains("asked") && !before.contains("may have ended"), "{before}");
+    assert!(!before.contains("asked") && !before.contains("may have exited"), "{before}");
     let (code, said) = answered(&world, &mut world.election("resign", &[]));
     assert_eq!(code, Some(0), "{said}");
     has(&said, &[&format!("asked first (epoch {epoch}) to resign")]);
@@ -67,7 +67,7 @@ fn a_request_that_is_pending_is_shown_and_is_not_made_again() {
     assert_eq!(code, Some(1), "{said}");
     has(
         &said,
-        &["first (epoch ", "was asked to resign already", "its job is ending", "Others can lead"],
+        &["first (epoch ", "was already asked to resign", "its job is ending", "Others can lead"],
     );
     let (code, json) = answered(&world, &mut world.election("resign", &["--json"]));
     let json = object(&json);

@@ -16,7 +16,7 @@ fn times(member: &Candidate, words: &str) -> usize {
 /// Changes a member's files, and waits until it has taken them up.
 #[track_caller]
 fn takes_up(member: &Candidate, change: impl FnOnce()) {
-    const WORDS: &str = "other certificates are in use";
+    const WORDS: &str = "new certificates are in use";
     let before = times(member, WORDS);
     change();
     eventually("other certificates", || (times(member, WORDS) > before).then_some(()));
@@ -55,10 +55,10 @@ fn a_member_with_an_unlisted_key_stays_out_until_it_is_listed() {
             let peer = peers.iter().find(|peer| peer["node"] == IDS[out]).expect("a peer");
             peer["connected"] == false && peer["heard"]["fresh"] == false
         });
-        all[place].says(&format!("is not on the list of those accepted of {}", IDS[out]));
+        all[place].says(&format!("is not on the list of accepted certificates of {}", IDS[out]));
     }
     assert!(began.elapsed() < 2 * DOWN_AFTER, "{:?}", began.elapsed());
-    all[out].says("does not accept this member's certificate");
+    all[out].says("does not accept our certificate");
     still_runs(&members, &job);
     // With the key that is on the list it is back, without a restart.
     takes_up(&all[out], || {
@@ -95,7 +95,7 @@ fn a_file_of_other_members_lifts_no_ban() {
             Some(text) => {
                 assert_ne!(text, good);
                 members.edit(IDS[first], |_| text);
-                "not about the cluster that runs here any more"
+                "no longer describes the running cluster"
             }
             None => {
                 let file = members.file_of(IDS[first]);

@@ -209,10 +209,10 @@ fn the_file_may_be_a_pipe() {
     let mut bash = Command::new("bash");
     bash.args(["-c", ask, env!("CARGO_BIN_EXE_election"), &world.url()]);
     let output = world.output(bash.env_remove("ELECTION_STORE").current_dir(world.path()));
-    assert_eq!(text(&output.stdout), "n: nobody leads\n", "{output:?}");
+    assert_eq!(text(&output.stdout), "n: nobody leads, so this host does not\n", "{output:?}");
     // A pipe lies nowhere: its paths are those of whoever reads it.
     let mut bash = Command::new("bash");
     bash.args(["-c", ask, env!("CARGO_BIN_EXE_election"), "sqlite:data/e.db"]);
     let output = world.output(bash.env_remove("ELECTION_STORE").current_dir(world.path()));
-    assert_eq!(text(&output.stdout), "n: nobody leads\n", "{output:?}");
+    assert_eq!(text(&output.stdout), "n: nobody leads, so this host does not\n", "{output:?}");
 }

@@ -59,7 +59,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
         names.sort();
         names
     };
-    let words = &["a limit of this process forbids", "ulimit -f"];
+    let words = &["the file-size limit of this process", "ulimit -f"];
     let init = limited(&["cluster", "init", "--out", "else", "a=10.0.0.1:7400", "b=10.0.0.2:7400"]);
     refused(&init, 125, words);
     assert!(!members.world.path().join("else").exists(), "{:?}", names("else"));
@@ -95,12 +95,12 @@ fn keys_are_for_their_owners_and_nothing_is_overwritten() {
         let ats = IDS.iter().zip(0..3).map(|(id, at)| format!("{id}={}", members.address(at)));
         members.world.output(init.args(ats))
     };
-    refused(&again(), 125, &["n1 is there already", "nothing is overwritten", "--out", "add-key"]);
+    refused(&again(), 125, &["n1 already exists", "nothing is overwritten", "--out", "add-key"]);
     IDS.iter().for_each(|node| {
         fs::rename(members.folder(node), path(&format!("old-{node}"))).expect("our own");
     });
     let authority = fs::read(path("authority/authority.key")).expect("a key");
-    refused(&again(), 125, &["authority is there already"]);
+    refused(&again(), 125, &["authority already exists"]);
     assert_eq!(fs::read(path("authority/authority.key")).expect("a key"), authority);
     assert!(IDS.iter().all(|node| !members.folder(node).exists()), "nothing was written");
     IDS.iter().for_each(|node| {
@@ -111,7 +111,7 @@ fn keys_are_for_their_owners_and_nothing_is_overwritten() {
     refused(
         &members.world.output(&mut add),
         125,
-        &["n1/key.pem is there already", "--out", "--force"],
+        &["n1/key.pem already exists", "--out", "--force"],
     );
     assert_eq!(keys(), before);
     let told = said(&members.world.output(add.arg("--force")));
@@ -126,7 +126,7 @@ fn keys_are_for_their_owners_and_nothing_is_overwritten() {
     refused(
         &members.world.output(&mut nobody),
         125,
-        &["\"n9\" is not among the members", "n1, n2, n3 behind add-key"],
+        &["\"n9\" is not a member", "n1, n2, n3 after add-key"],
     );
     let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
     add.args(["--authority", "nowhere", "--force"]);
@@ -171,12 +171,14 @@ fn a_check_says_what_is_there_and_warns_of_what_is_to_come() {
     for words in [&*format!("{:?}: 3 members", *NAME), "n1 at ", "whose certificate is here"] {
         assert!(told.contains(words), "no {words:?} in {told}");
     }
-    assert!(told.contains("certificate: ends in 36") && told.contains("authority: ends in 36"));
+    assert!(
+        told.contains("certificate: expires in 36") && told.contains("authority: expires in 36")
+    );
     assert!(!told.contains("warning"), "{told}");
     refused(
         &check(&["--node", "n2"]),
         125,
-        &[&format!("that of election://{}/n1, and this member is n2", *NAME)],
+        &[&format!("names election://{}/n1, but this member is n2", *NAME)],
     );
     let add = |days: &str| {
         let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
@@ -185,14 +187,14 @@ fn a_check_says_what_is_there_and_warns_of_what_is_to_come() {
     };
     let told = add("20");
     let warning =
-        "warning: this member's certificate ends in 19 days: renew it with `election cluster";
+        "warning: this member's certificate expires in 19 days: renew it with `election cluster";
     assert!(told.contains(warning), "{told}");
     assert!(!add("31").contains("warning"), "not earlier");
     // The same is said by a member that runs.
     add("20");
     let member = members.start("n1", "");
     member.says("event=certificate_expires");
-    member.says("this member's certificate ends in 19 days");
+    member.says("this member's certificate expires in 19 days");
 }
 
 /// What is written, and what is not there to be overwritten.
@@ -206,7 +208,7 @@ fn a_new_key_elsewhere_is_whole_and_what_was_written_is_said() {
     {
         assert!(told.contains(words), "no {words:?} in {told}");
     }
-    assert!(told.contains("warning: the authority's own certificate ends before"), "{told}");
+    assert!(told.contains("warning: the authority's own certificate expires before"), "{told}");
     let same = |one: &str, other: &str| {
         let [one, other] = [one, other].map(|it| fs::read(members.world.path().join(it)));
         one.expect("a file") == other.expect("a file")
@@ -223,7 +225,7 @@ fn an_authority_lives_as_long_as_what_it_signs_first() {
     members.init(&["--days", "5000"]);
     let mut check = members.bare(&["cluster", "check", "n1/cluster.toml"]);
     let told = said(&members.world.output(&mut check));
-    assert_eq!(told.matches("ends in 4999 days").count(), 2, "{told}");
+    assert_eq!(told.matches("expires in 4999 days").count(), 2, "{told}");
 }
 
 /// Before the folders are copied, their paths are those of this machine.
@@ -270,15 +272,15 @@ fn what_makes_no_cluster_is_refused_before_anything_is_written() {
         (&["n1"][..], &["ID=HOST:PORT", "n1=10.0.0.1:7400"][..]),
         (&["n1=h:1", "n1=h:2"], &["n1 is listed twice"]),
         (&["n1=h:1", "n2=h:1"], &["same address"]),
-        (&["a/b=h:1"], &["cannot have a folder", "choose another id"]),
-        (&["../n=h:1"], &["cannot have a folder", "choose another id"]),
-        (&["authority=h:1"], &["cannot have a folder", "choose another id"]),
+        (&["a/b=h:1"], &["cannot be the name of a directory", "choose another id"]),
+        (&["../n=h:1"], &["cannot be the name of a directory", "choose another id"]),
+        (&["authority=h:1"], &["cannot be the name of a directory", "choose another id"]),
         (&["n1=h"], &["port is missing"]),
         (&["n1=0.0.0.0:1"], &["n1=0.0.0.0:1", "the others find themselves", "--listen"]),
         (&["n1=[::]:1"], &["n1=[::]:1", "the others find themselves", "--listen"]),
         (&["n1=h:1", "--days", "0"], &["--days"]),
         (&["n1=h:1", "--insecure", "--days", "4"], &["--days", "cannot be used with '--days"]),
-        (&["n1=h:1", "--days", "4000000"], &["4000000 days", "use fewer"]),
+        (&["n1=h:1", "--days", "4000000"], &["--days 4000000", "use fewer"]),
         (&["n1=h:1", "--election", ""], &["--election", "empty"]),
         (&[], &["ID=HOST:PORT"]),
     ] {

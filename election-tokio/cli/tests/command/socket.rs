@@ -25,7 +25,7 @@ fn a_dead_members_socket_is_replaced_and_a_living_ones_is_not() {
     members.status("n1");
     dead.kill();
     assert!(members.socket("n1").exists(), "nobody could remove it");
-    refused(&members.ask("status", "n1", &[]), 125, &["nobody answers at", "does not run here"]);
+    refused(&members.ask("status", "n1", &[]), 125, &["nothing answers at", "is not running here"]);
     let living = members.start("n1", "");
     assert_eq!(members.status("n1")["pid"].as_i64(), Some(living.pid().into()));
     let other = members.world.path().join("other").display().to_string();
@@ -57,7 +57,7 @@ fn a_socket_has_a_directory_of_its_users_own() {
     let directory = members.world.path().join("run/election");
     assert_eq!((mode(&directory), mode(&members.socket("n1"))), (0o700, 0o600));
     fs::set_permissions(&directory, Permissions::from_mode(0o755)).expect("a directory");
-    let words = ["open to other users", "chmod 700"];
+    let words = ["accessible to other users", "chmod 700"];
     refused(&members.ask("status", "n1", &[]), 125, &words);
     // A member does without.
     let others = [members.start("n2", ""), members.start("n3", "")];
@@ -116,7 +116,7 @@ fn another_user_is_not_answered() {
     command.args(["status", "--node", "n1", "--socket", &path, "--cluster"]);
     let stranger = members.world.output(command.arg(place("cluster.toml")));
     // Root's own sockets are trusted by everybody, so there the member speaks.
-    let root = ["only the user that runs this member, and root, may ask it"];
+    let root = ["only root and the user that runs this member may ask it"];
     let user = ["another user (id ", "answers there"];
     refused(&stranger, 125, if geteuid().is_root() { &root } else { &user });
 }
@@ -136,7 +136,7 @@ fn a_crowd_at_the_socket_delays_nobody() {
         said
     };
     let crowd: Vec<_> = (0..8).map(|_| connect()).collect();
-    assert!(answer(connect()).contains("too many ask this member"));
+    assert!(answer(connect()).contains("too many clients ask this member"));
     // They say nothing for too long.
     let before = Instant::now();
     members.status(node);
@@ -153,7 +153,7 @@ fn a_crowd_at_the_socket_delays_nobody() {
         let mut byte = [0];
         observer.stdout.as_mut().expect("a pipe").read_exact(&mut byte).expect("the state");
     }
-    refused(&members.ask("observe", node, &[]), 125, &["too many observe this member"]);
+    refused(&members.ask("observe", node, &[]), 125, &["too many clients observe this member"]);
     members.status(node);
     for mut observer in observers {
         observer.kill().and_then(|()| observer.wait()).expect("our own child");

@@ -123,11 +123,11 @@ fn what_somebody_has_to_mend_is_waited_for_if_a_time_is_given() {
     let rotated = server.url_as("rotated", "new");
     let mut patient = world.start(world.run_on(&rotated, &["--wait", "120s"], "exit=4"));
     patient.says("waiting for the database");
-    patient.says("refused user or password");
+    patient.says("rejected the user or password");
     server.administer("election", "ALTER ROLE rotated PASSWORD 'new'");
     assert_eq!(patient.exit(), Some(4));
     let said = patient.messages();
-    assert_eq!(said.matches("refused user or password").count(), 1, "{said}");
+    assert_eq!(said.matches("rejected the user or password").count(), 1, "{said}");
     assert!(said.contains("the database answers after"), "{said}");
 }
 

@@ -90,7 +90,7 @@ fn a_killed_guard_takes_the_job_with_it() {
     gone("the job", job.pid);
     gone("the grandchild", grandchild.pid);
     assert_eq!(first.exit(), Some(125));
-    first.says("the guard");
+    first.says("the job's guard was killed");
     assert_eq!(world.start_after(job.epoch).elector, second.pid());
     world.assert_exclusive();
 }
@@ -246,7 +246,7 @@ fn a_job_that_starts_after_the_signal_is_told_to_end() {
             continue;
         }
         first.send(Signal::TERM);
-        first.says("giving leadership up");
+        first.says("resigning");
         thaw(guard);
         let since = Instant::now();
         first.exit();

@@ -13,7 +13,7 @@ fn an_unelectable_successor_is_told_with_its_own_reason() {
     refused(
         &output,
         125,
-        &["n3 could not be elected now, because it is a witness", "name a member"],
+        &["n3 cannot be elected now, because it is a witness", "name another member"],
     );
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!told.contains("just started"), "one reason, and no list of them: {told}");

@@ -149,7 +149,7 @@ fn a_database_that_is_down_keeps_nothing_from_being_ready() {
         let mut service = manager.start(&world, world.run_on(&url, &[], ""), Some(200));
         let ready = manager.next();
         // Whoever may ask for the status need not be allowed to read the log.
-        assert_eq!(ready, "READY=1\nSTATUS=waiting for the database; the log says why");
+        assert_eq!(ready, "READY=1\nSTATUS=waiting for the database; see the log");
         (0..3).for_each(|_| assert_eq!(manager.next(), "WATCHDOG=1"));
         service.send(Signal::TERM);
         manager.hears("STOPPING=1");
@@ -171,7 +171,7 @@ fn the_status_says_that_the_database_is_gone() {
     let _service = manager.start(&world, run, None);
     world.start_after(0);
     server.freeze();
-    manager.hears("; waiting for the database; the log says why");
+    manager.hears("; waiting for the database; see the log");
     server.thaw();
 }
 
@@ -202,8 +202,8 @@ fn an_unreachable_manager_is_warned_of_once() {
     let world = World::new();
     let absent = world.path().join("absent").display().to_string();
     for (socket, words) in [
-        (&*absent, "does NOTIFY_SOCKET name the socket of a manager that runs?"),
-        ("run/notify", "neither an absolute path nor `@` and a name"),
+        (&*absent, "does NOTIFY_SOCKET name the socket of a running manager?"),
+        ("run/notify", "neither an absolute path nor an abstract name with `@`"),
     ] {
         let mut run = world.run(&[], "exit=6");
         run.env("NOTIFY_SOCKET", socket).env("WATCHDOG_USEC", "1000000");
@@ -219,7 +219,7 @@ fn an_unreachable_manager_is_warned_of_once() {
     run.env("WATCHDOG_USEC", "soon");
     let mut service = manager.start(&world, run, None);
     assert_eq!(service.exit(), Some(6));
-    service.says("WATCHDOG_USEC=soon is no number of microseconds");
+    service.says("WATCHDOG_USEC=soon is not a number of microseconds");
     assert!(manager.next().starts_with("READY=1"));
 }
 

@@ -110,6 +110,20 @@ fn a_job_finds_nothing_to_read_on_a_terminal() {
     assert_eq!((status.code(), fs::read(&read).expect("its file").len()), (Some(7), 0));
 }
 
+#[test]
+fn a_table_is_no_wider_than_the_terminal() {
+    let world = World::new();
+    let label = "a label of many words ".repeat(5);
+    let _leader = world.candidate("one", &["--ttl", "60s", "--label", label.trim()], "");
+    world.start_after(0);
+    let (terminal, mut child) = Terminal::start(&world.election("list", &[]), 24, 60);
+    assert!(child.wait().expect("our own child").success());
+    let shown = terminal.shown.clone();
+    terminal.reader.join().expect("no panic there");
+    let first = shown.lock().expect("no panic there").screen().rows(0, 60).next();
+    assert!(first.as_ref().is_some_and(|it| it.trim_end().ends_with("LISTING LEFT")), "{first:?}");
+}
+
 /// It may open the terminal itself, to read from it or to set it, as for a password.
 #[test]
 fn a_job_stopped_at_its_terminal_still_has_a_guard() {

@@ -67,7 +67,7 @@ fn the_guard_knows_of_a_hard_stop_that_came_early() {
         let job = world.start_after(0);
         first.send(Signal::TERM);
         world.first("term");
-        first.says("giving leadership up");
+        first.says("resigning");
         freeze(first.pid());
         // Long before the lease of 60 s ends.
         if within(Duration::from_secs(6), || !alive(job.pid)) {
@@ -140,7 +140,7 @@ fn another_signal_within_a_burst_reaches_the_job() {
     let mut candidate = world.candidate("one", &LONG, "ignore-term");
     world.start_after(0);
     candidate.send(Signal::TERM);
-    candidate.says("giving leadership up");
+    candidate.says("resigning");
     candidate.send(Signal::INT);
     let number = Signal::INT.as_raw().to_string();
     eventually("the other signal at the job", || {
@@ -159,7 +159,7 @@ fn a_standby_says_at_once_that_its_job_cannot_be_started() {
     let standby = world.start(run);
     standby.says("following");
     let said = standby.messages();
-    let words = ["there is no such file", "could not be started now"];
+    let words = ["no such file", "could not be started now"];
     assert!(words.iter().all(|each| said.contains(each)), "{said}");
 }
 

@@ -24,8 +24,8 @@ fn what_is_hardly_meant_is_said_by_a_check_and_at_a_start() {
         text.replace(members.address(2), "0.0.0.0:7403")
     });
     let warnings = [
-        "n3 is at 0.0.0.0:7403, which is every machine itself to itself: write the address",
-        "accepted certificates of n2 is empty, so nobody is let in as n2: write the fingerprint",
+        "n3 is at 0.0.0.0:7403, which every machine takes for itself: write the address",
+        "accepted certificates of n2 is empty, so nobody is accepted as n2: add the fingerprint",
         "key.pem: chmod 600",
     ];
     let told = checked(&members);
@@ -68,8 +68,8 @@ fn an_authority_that_has_ended_is_not_said_to_end() {
         fs::write(members.folder("n1").join(name), text).expect("a file of our own");
     }
     let told = checked(&members);
-    assert!(told.contains("\nauthority: has ended\n"), "{told}");
-    assert!(told.contains("warning: the authority's certificate has ended: replace"), "{told}");
+    assert!(told.contains("\nauthority: has expired\n"), "{told}");
+    assert!(told.contains("warning: the authority's certificate has expired: replace"), "{told}");
 }
 
 #[test]
@@ -96,12 +96,12 @@ fn what_comes_to_be_hardly_meant_is_said_while_a_member_runs() {
     let others_read = |mode| {
         fs::set_permissions(&key, Permissions::from_mode(mode)).expect("a file of our own");
     };
-    let words = "others can read or write the key ";
+    let words = "other users can read or write the key ";
     let times = || member.messages().matches(words).count();
     assert_eq!(times(), 0);
     others_read(0o602);
     member.says(words);
     members.edit("n1", |text| text.replace("id = \"n2\"\n", "id = \"n2\"\naccepted = []\n"));
-    member.says("accepted certificates of n2 is empty, so nobody is let in as n2");
+    member.says("accepted certificates of n2 is empty, so nobody is accepted as n2");
     assert_eq!(times(), 1, "{}", member.messages());
 }

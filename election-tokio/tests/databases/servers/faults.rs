@@ -105,7 +105,7 @@ async fn connections_run_out<B: Served>(database: B) {
     let status = until(&late, |status| status.error.is_some()).await;
     let error = status.error.unwrap();
     assert_eq!(error.kind, Failure::Transient, "{error}");
-    assert!(error.to_string().contains("no connection left"), "{error}");
+    assert!(error.to_string().contains("no free connection"), "{error}");
     for _ in 0..3 {
         let known = lease.until();
         until(&leader, |status| status.tenure.as_ref().is_none_or(|own| own.until > known)).await;

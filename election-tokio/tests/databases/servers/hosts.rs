@@ -119,7 +119,7 @@ async fn replicas_alone_are_named_with_the_reason(database: OnPostgres) {
         let said = error.to_string();
         for words in [
             &format!("127.0.0.1:{replica}: it is a replica") as &str,
-            &format!("127.0.0.1:{dead}: nothing listens there"),
+            &format!("127.0.0.1:{dead}: nothing is listening there"),
             "target_session_attrs=any",
         ] {
             assert!(said.contains(words), "{query}: no {words:?} in {said}");
@@ -175,12 +175,12 @@ async fn hosts_of_two_clusters_are_refused(database: OnPostgres) {
         let said = error.to_string();
         assert!(said.contains(&format!("127.0.0.1:{}: {words}", other.port())), "{said}");
     };
-    refused(&mut store, "this host is of another cluster").await;
+    refused(&mut store, "this host belongs to a different cluster").await;
     other.administer(
         "election",
         "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC",
     );
-    refused(&mut store, "this host does not tell its cluster").await;
+    refused(&mut store, "this host does not reveal its cluster").await;
     database.server().restart();
     store.leader(&namespace()).await.unwrap();
 }
@@ -239,7 +239,7 @@ async fn a_server_that_only_reads_is_left(database: OnMariaDb) {
     assert_eq!(error.kind, Failure::Transient, "one may take writes again");
     let said = error.to_string();
     for port in ports {
-        assert!(said.contains(&format!("127.0.0.1:{port}: it takes no writes")), "{said}");
+        assert!(said.contains(&format!("127.0.0.1:{port}: it accepts no writes")), "{said}");
     }
 }
 

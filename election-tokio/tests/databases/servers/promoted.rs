@@ -271,7 +271,7 @@ async fn a_synchronous_standby_that_is_away_is_named(_: OnNothing) {
     // The next call has ended that commit, and seen what it waited for.
     let error = store.elect(&mut caller).await.unwrap_err();
     assert_eq!(error.kind, Failure::Ambiguous, "{error}");
-    for words in ["waited for a synchronous standby (SyncRep)", "ALTER SYSTEM SET"] {
+    for words in ["waiting for a synchronous standby (SyncRep)", "ALTER SYSTEM SET"] {
         assert!(error.to_string().contains(words), "{error}");
     }
     order(&pair, "ALTER SYSTEM SET synchronous_standby_names = ''");

@@ -139,7 +139,7 @@ async fn postgres_over_a_network_is_verified(_: OnNothing) {
     let options = options.port(port).username("election").password("election");
     let options = options.database("election").ssl_mode(PgSslMode::Disable);
     let mut store = PgStore::with_options(options.clone(), &Tables::default());
-    assert!(store.transport().to_string().ends_with(", in clear text"));
+    assert!(store.transport().to_string().ends_with(", in plain text"));
     store.ensure_schema().await.unwrap();
     assert_eq!(server.administer("election", encrypted), "f");
     let pool = PgPoolOptions::new().connect_lazy_with(options);

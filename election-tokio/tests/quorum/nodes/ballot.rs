@@ -16,7 +16,7 @@ async fn a_ballot_that_is_kept_is_refused(_: OnNothing) {
     let refused = async || match place.cluster::<Tokio>(0, Position::default()).open().await {
         Err(StartError::Ballot { reason, path }) => {
             assert_eq!(path, place.ballot(0));
-            for word in ["another process", "another node of this one", "give each node"] {
+            for word in ["another process", "another node in this process", "give every node"] {
                 assert!(reason.contains(word), "no {word:?} in {reason}");
             }
             assert!(reason.contains(&*path.to_string_lossy()), "{reason}");

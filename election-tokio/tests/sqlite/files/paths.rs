@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-const ALONE: [&str; 3] = ["hard links", "write-ahead log", "remove the others"];
+const ALONE: [&str; 3] = ["hard links", "write-ahead log", "remove the other links"];
 
 #[track_caller]
 fn assert_refused(text: &str, file: &Path) {

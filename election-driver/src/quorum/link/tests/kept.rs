@@ -94,7 +94,7 @@ fn a_connection_that_the_peer_does_not_hear_is_replaced() {
         panic!("it goes on");
     };
     assert_eq!((error.kind(), since), (io::ErrorKind::TimedOut, at(2_000)));
-    assert!(error.to_string().contains("nothing has come from it"), "{error}");
+    assert!(error.to_string().contains("nothing has arrived from it"), "{error}");
     // The next attempt comes soon, and not before its time.
     let due = desk.deadline();
     assert!(due > at(7_000) && due <= at(7_000) + SOON, "{due:?}");
@@ -323,7 +323,7 @@ fn a_connection_on_which_nothing_comes_is_told_as_such() {
     let Some(News::Failed(error, _)) = desk.link.doubt(at(5_000), &mut desk.random) else {
         panic!("it goes on");
     };
-    assert!(error.to_string().contains("nothing has come from it"), "{error}");
+    assert!(error.to_string().contains("nothing has arrived from it"), "{error}");
 }
 
 /// What its name meant last serves the next attempt, if the name service is down by then.

@@ -151,7 +151,7 @@ fn a_start_says_how_far_it_has_come() {
     let (place, here, network) = (tempfile::tempdir().unwrap(), free(), FakeNetwork::new());
     let cluster = cluster(&network, &place, here);
     let starting = cluster.starting();
-    assert_eq!(starting.to_string(), "about to start");
+    assert_eq!(starting.to_string(), "starting");
     drop(block_on(assemble(cluster, &Span::none())).unwrap());
     assert_eq!(starting.to_string(), "started");
 }

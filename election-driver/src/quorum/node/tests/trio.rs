@@ -152,6 +152,21 @@ fn a_leader_that_leaves_is_succeeded_at_once() {
     trio.ends(leader); // its disk may have been busy until then
 }
 
+/// Each failover begins so, and most of them end within a second.
+#[test]
+fn until_a_failover_is_over_the_silent_primary_is_named() {
+    let mut trio = Trio::settled();
+    let (leader, _) = trio.leader();
+    trio.nodes[leader] = None;
+    // So one of the others notices before the other does.
+    trio.network.goes_on_with_each_reading(Duration::from_nanos(1));
+    let why = trio.until(|members| {
+        let mut others = members.iter().enumerate().filter(|(place, _)| *place != leader);
+        others.find_map(|(_, member)| member.unknown_leader())
+    });
+    assert_eq!(why.to_string(), format!("the primary {} is silent", IDS[leader]));
+}
+
 #[test]
 fn three_nodes_elect_one_and_the_others_follow_it() {
     let mut trio = Trio::new();

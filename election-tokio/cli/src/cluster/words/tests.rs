@@ -21,7 +21,7 @@ fn report(id: &str, error: &str, trusted_ms: Option<u64>) -> Report {
         "promised": u64::MAX, "voted_for": id, "durable": true,
         "supports": { "node": id, "epoch": u64::MAX, "left_ms": 4_321 },
         "position": { "history": 7, "offset": 12 },
-        "hindrance": format!("automatic failover is paused, by an order to {id}"),
+        "hindrance": format!("automatic failover is paused (ordered at {id})"),
         "hindrance_ms": null, "boots_ms": null, "down_after_ms": 5_000, "later": {},
         "pause": {
             "paused": true, "by": id, "since_unix_ms": 1_795_319_193_933_u64,
@@ -52,7 +52,7 @@ fn what_keeps_a_member_from_leading_is_said() {
         "billing: n1 (epoch 18446744073709551615) leads at db1.example.org:5432 member",
         "member n1 (process 4194304): primary",
         "position 7/12",
-        "it does not ask for votes, because automatic failover is paused, by an order to n1",
+        "it does not ask for votes, because automatic failover is paused (ordered at n1)",
         "paused by n1, since 2026-11-22T03:46:33Z, until resumed; only n1 can be elected",
         "no connection to aa: Connection refused",
     ] {
@@ -100,7 +100,7 @@ fn the_end_of_certificates_is_told() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
     let in_days =
         |days: u64| u64::try_from(now.as_millis()).expect("a time") + (days * 24 + 1) * 3_600_000;
-    for (days, own) in [(31, "ends in 31 days;"), (30, "ends in 30 days: renew it;")] {
+    for (days, own) in [(31, "expires in 31 days;"), (30, "expires in 30 days: renew it;")] {
         let (certificate_unix_ms, authority_unix_ms) = (in_days(days), in_days(900));
         report.certificates = Some(Certificates {
             certificate_unix_ms,
@@ -109,7 +109,7 @@ fn the_end_of_certificates_is_told() {
         });
         let text = flat(&status(&report));
         assert!(text.contains(&format!("proof its certificate {own}")), "{text}");
-        assert!(text.contains("the authority's ends in 900 days"), "{text}");
+        assert!(text.contains("the authority's expires in 900 days"), "{text}");
     }
     let certificates = Certificates { certificate_unix_ms: 1_000, ..Certificates::default() };
     report.certificates = Some(Certificates { authority_unix_ms: u64::MAX, ..certificates });
@@ -126,9 +126,9 @@ fn what_is_accepted_and_what_is_refused_is_told() {
     report.certificates = Some(Certificates { accepted, refused, ..Certificates::default() });
     let text = flat(&status(&report));
     for words in [
-        "accepts of n2 only the certificates AB:CD:AB:CD:AB:CD:AB:CD…",
-        "accepts of n3 only the certificates none",
-        "other certificates are there and cannot be used, these stay: key.pem cannot be read:",
+        "accepts only these certificates of n2: AB:CD:AB:CD:AB:CD:AB:CD…",
+        "accepts only these certificates of n3: none",
+        "the new certificates cannot be used, and these stay in use: key.pem cannot be read:",
     ] {
         assert!(text.contains(words), "no {words:?} in {text}");
     }
@@ -139,7 +139,7 @@ fn who_leads_says_how_many_vouch_for_it() {
     let mut report = report("n1", "", Some(1_234));
     let text = status(&report);
     for words in [
-        "trust for 1.2s more",
+        "trust for another 1.2s",
         "3 of 3 members vouch for it, itself included; 2 must",
         "campaign it leads failover",
     ] {
@@ -171,7 +171,9 @@ fn flat(text: &str) -> String {
 #[test]
 fn what_is_left_of_a_pause_is_rounded_up() {
     let mut report = report("n1", "", None);
-    for (left_ms, words) in [(1, "for 1s more"), (1_000, "for 1s more"), (59_001, "for 1m more")] {
+    for (left_ms, words) in
+        [(1, "for another 1s"), (1_000, "for another 1s"), (59_001, "for another 1m")]
+    {
         report.pause.as_mut().expect("a pause").left_ms = Some(left_ms);
         let said = failover(report.pause.as_ref());
         assert!(said.contains(words), "{left_ms}: {said}");

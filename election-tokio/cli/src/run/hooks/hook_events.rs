@@ -80,7 +80,8 @@ impl Hooks {
             _ = self.telling => {}
             () = sleep(self.patience) => {
                 let patience = humantime::format_duration(self.patience);
-                warn!(event = "hook_failed", "leaving while hooks still run, after {patience}");
+                warn!(event = "hook_failed", "leaving while hooks are still running, after \
+                                              {patience}");
             }
             () = signals.insist() => {}
         }
@@ -195,7 +196,7 @@ impl Herald {
         if !self.runner.say(&line(order)) {
             warn!(
                 event = "hook_failed",
-                "a hook is left out: the process that runs the hooks has stopped, or cannot keep up"
+                "a hook is skipped: the process that runs the hooks has stopped, or cannot keep up"
             );
         }
     }
@@ -217,7 +218,10 @@ impl Herald {
     /// The runner is gone. Whatever it has left may not have ended yet, so leadership is not
     /// released but runs out.
     fn abandoned(self) {
-        warn!(event = "hook_failed", "the process that runs the hooks has ended: no more are run");
+        warn!(
+            event = "hook_failed",
+            "the process that runs the hooks has ended: no more hooks are run"
+        );
         self.leading.into_iter().for_each(std::mem::forget);
     }
 }

@@ -212,8 +212,7 @@ impl Running {
                 warn!(
                     event = "hook_failed",
                     hook = self.kind.hook(),
-                    "{}: it has left processes \
-                      behind, which are killed: {what}",
+                    "{}: it left processes behind, which are killed: {what}",
                     self.kind.hook()
                 );
             }
@@ -231,9 +230,11 @@ impl Running {
         let how = match (&self.why, code, signal) {
             (Some(why), ..) => why.clone(),
             (None, Some(0), _) => return,
-            (None, Some(code), _) => format!("it failed with exit code {code}"),
-            (None, None, Some(signal)) => format!("signal {signal} has ended it"),
-            (None, None, None) => "leadership was over before it could begin".to_owned(),
+            (None, Some(126), _) => "the command cannot be executed (exit code 126)".to_owned(),
+            (None, Some(127), _) => "the command was not found (exit code 127)".to_owned(),
+            (None, Some(code), _) => format!("failed with exit code {code}"),
+            (None, None, Some(signal)) => format!("signal {signal} ended it"),
+            (None, None, None) => "leadership was over before it could start".to_owned(),
         };
         warn!(event = "hook_failed", hook, code, signal, "{hook}: {how}");
     }

@@ -46,7 +46,10 @@ fn what_becomes_of_certificates_is_seen_everywhere() {
     assert_eq!(refused["certificates"]["fingerprint"], *before, "{refused}");
     let told = said(&members.ask("status", "n1", &[]));
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("cannot be used, these stay: this member's key does not"), "{told}");
+    assert!(
+        told.contains("cannot be used, and these stay in use: this member's key does not"),
+        "{told}"
+    );
     eventually("a refusal", || metric(port, REFUSED, "").filter(|refused| *refused == 1.0));
     replace(&path, &own);
     until("an end of it", &|it| it["refused"].is_null());
@@ -60,7 +63,7 @@ fn what_becomes_of_certificates_is_seen_everywhere() {
     let after = after.lines().next().expect("a line").to_owned();
     let used = until("another certificate", &|it| it["fingerprint"] == *after);
     assert_eq!(used["certificates"]["accepted"], serde_json::json!({}));
-    member.says(&format!("other certificates are in use; this member's own, {after}, ends at 20"));
+    member.says(&format!("new certificates are in use; this member's own, {after}, expires at 20"));
     member.says(&format!("fingerprint={after}"));
     let own = |port| metric(port, EXPIRATION, "certificate=\"own\"");
     let end = Duration::from_secs(21 * 24 * 3_600).as_secs_f64();
@@ -72,5 +75,5 @@ fn what_becomes_of_certificates_is_seen_everywhere() {
     let listed = until("a list", &|it| it["accepted"][IDS[1]].is_array());
     assert_eq!(listed["certificates"]["accepted"]["n2"], serde_json::json!([after]));
     let told = said(&members.ask("status", "n1", &[]));
-    assert!(told.contains(&format!("of n2 only the certificates {}…", &after[..23])), "{told}");
+    assert!(told.contains(&format!("only these certificates of n2: {}…", &after[..23])), "{told}");
 }

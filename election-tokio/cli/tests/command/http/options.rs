@@ -10,17 +10,23 @@ fn an_address_that_cannot_be_is_refused_before_the_election() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = listener.local_addr().expect("an address").to_string();
     let cases: [(&[&str], &[&str]); 4] = [
-        (&["--http", "localhost:1"], &["names are not looked up; write 127.0.0.1:1 or [::1]:1"]),
+        (
+            &["--http", "localhost:1"],
+            &["host names are not resolved; write 127.0.0.1:1 or [::1]:1"],
+        ),
         (&["--http", "[::]:0"], &["--http [::]:0: other machines", "--http-exposed"]),
         (&["--http", "192.0.2.1:4040", "--http-exposed"], &["does not have that address"]),
-        (&["--http", &taken], &["--http ", "another process listens there", "choose another port"]),
+        (
+            &["--http", &taken],
+            &["--http ", "another process is listening there", "choose another port"],
+        ),
     ];
     for (options, words) in cases {
         refused(&world.output(&mut world.election("serve", options)), 125, words);
         refused(&world.output(&mut world.run(options, "exit=0")), 125, words);
     }
     drop(listener);
-    let words = ["--http-exposed permits", "--http 0.0.0.0:4040"];
+    let words = ["--http-exposed allows", "--http 0.0.0.0:4040"];
     refused(&world.output(&mut world.run(&["--http-exposed"], "exit=0")), 125, &words);
     let mut empty = world.election("serve", &[]);
     refused(&world.output(empty.env("ELECTION_HTTP", "")), 125, &["ELECTION_HTTP is set"]);

@@ -81,7 +81,7 @@ fn a_member_alone_is_alive_and_not_ready() {
     answers(one, 503);
     // The port is open, and nobody is told who leads, before it has joined the election.
     let said = leader_until("why it cannot know", one, |said| {
-        said["error"] == "this member hears 0 of the 2 others, which is no majority"
+        said["error"] == "this member hears 0 of the 2 others, which is not a majority"
     });
     assert_eq!((&said["name"], &said["is_leader"]), (&json!(""), &json!(false)), "{said}");
     let (mut second, two) = members.answering("n2", "");

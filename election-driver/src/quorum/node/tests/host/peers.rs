@@ -24,7 +24,7 @@ fn what_becomes_of_a_connection_is_told() {
         assert_eq!(around.link_to_b(), (true, None));
         b.hangs_up();
         around.takes(None);
-        assert_eq!(around.link_to_b(), (false, Some("it hung up".into())));
+        assert_eq!(around.link_to_b(), (false, Some("it closed the connection".into())));
     });
     assert_eq!(told, ["unreachable", "unreachable", "reachable"]);
 }
@@ -57,7 +57,7 @@ fn a_connection_that_is_given_up_is_told() {
     around.network.set_now(at(5_000));
     around.takes(None);
     let (connected, error) = around.link_to_b();
-    assert!(!connected && error.is_some_and(|error| error.contains("nothing has come from it")));
+    assert!(!connected && error.is_some_and(|error| error.contains("nothing has arrived from it")));
 }
 
 /// Each is about one peer, and the others go their own way.
