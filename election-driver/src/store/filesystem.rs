@@ -26,7 +26,7 @@ fn asked(path: &Path) -> Result<Option<(&Path, StatFs)>, String> {
             Err(
                 Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG,
             ) => {}
-            Err(error) => return Err(format!("a file system that cannot be asked ({error})")),
+            Err(error) => return Err(format!("an unknown file system ({error})")),
         }
     }
     Ok(None)

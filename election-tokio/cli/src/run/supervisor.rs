@@ -149,7 +149,7 @@ impl<'a> Supervisor<'a> {
     fn heard(&mut self, event: Event) -> bool {
         match event {
             Event::Failed(why) => {
-                self.failed = Some(format!("the job could not be started: {why}"))
+                self.failed = Some(format!("the job could not be started: {why}"));
             }
             Event::Overdue => {
                 self.overdue = true;
