@@ -37,7 +37,10 @@ pub async fn an_observer_follows_and_never_leads<R: Runtime + Default>(place: In
     let epoch = a.elected().await.unwrap().epoch();
     assert_eq!(followed(&observer).await, epoch);
     let error = observer.require().unwrap_err();
-    assert_eq!(error.to_string(), format!("this process does not lead; a (epoch {epoch}) does"));
+    assert_eq!(
+        error.to_string(),
+        format!("this process is not the leader; the leader is a (epoch {epoch})")
+    );
     a.shutdown().await;
     observer.watch().until(|status| status.leader.is_none()).await;
     observer.shutdown().await;

@@ -36,7 +36,10 @@ pub async fn a_follower_is_told_of_its_primary<R: Network + Default>(_: OnNothin
     assert_eq!(refused.label.as_ref(), Some(&primary.address));
     assert_eq!(
         refused.to_string(),
-        format!("this process is not the leader; {} does, at {}", primary.term, primary.address)
+        format!(
+            "this process is not the leader; the leader is {}, at {}",
+            primary.term, primary.address
+        )
     );
     // The one that leads copies from nobody.
     assert_eq!((members[old].primary(), members[old].follows(epoch)), (None, false));
