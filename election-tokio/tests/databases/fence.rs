@@ -214,7 +214,7 @@ where
     drop(transaction);
     assert_eq!(error.kind, Failure::Fatal, "{error}");
     let text = error.to_string();
-    assert!(text.contains("open the transaction on the lease's database"), "{text}");
+    assert!(text.contains("open it on the lease's database"), "{text}");
     assert!(!text.contains("schema"), "the wrong remedy: {text}");
     database.execute("ALTER TABLE elsewhere RENAME TO election_leader").await;
     drop(lease);

@@ -132,7 +132,7 @@ async fn a_record_that_has_changed_is_a_conflict<B: Backend>(database: B) {
     database.unregister(&b).await.unwrap();
     let error = database.elect_in(&mut transaction, &a).await.unwrap_err();
     assert_eq!(error.kind, Conflict, "{error}");
-    assert!(error.to_string().contains("roll it back"), "{error}");
+    assert!(error.to_string().contains("roll back"), "{error}");
     let error = database.elect_in(&mut transaction, &a).await.unwrap_err();
     assert_eq!(error.kind, Failure::Fatal, "the server has ended it: {error}");
 }
