@@ -50,6 +50,11 @@ async fn database(directory: &Path, mode: &str) {
     execute(&mut raw, &format!("PRAGMA journal_mode = {mode}")).await;
     execute(&mut raw, "CREATE TABLE application (x)").await;
     SqliteStore::open(&file).unwrap().ensure_schema().await.unwrap();
+    drop(raw);
+    // Threads close connections, and with the last of them the log goes, which could be read without writing.
+    while directory.join("e.db-wal").exists() {
+        yield_now().await;
+    }
 }
 
 /// Names the file, and what would have to be granted.
