@@ -82,6 +82,7 @@ fn who_gives_a_raise_up_does_not_back_off() {
 fn no_node_wins_an_epoch_below_the_least() {
     let least = Config::MAX_MIN_EPOCH;
     let config = || config(3, A).min_epoch(least);
+    assert_eq!(config().build().unwrap().min_epoch(), least);
     // At a first start, which goes on as quickly as ever.
     let mut hand = Hand::new(config(), &Restored::Nothing);
     assert_eq!(hand.next_heartbeat().epoch, Epoch::NONE);
