@@ -1,7 +1,7 @@
 //! What the simulator knows of a write: whether its sender led, and what earlier writes said.
 
 use election_core::{Change, Epoch};
-use election_sim::{App, Context, DurationRange, Failure, Schedule, Sim, World, Write};
+use election_sim::{App, Context, DurationRange, Failure, Schedule, Sim, Swarm, World, Write};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -140,6 +140,13 @@ fn writes_take_as_long_as_was_said() {
     let range = DurationRange::millis(5, 7);
     let sim = Sim::new("swift").writes_take(range);
     assert!((0..20).all(|seed| sim.schedule(seed).act == range));
-    let of_quorum = Sim::new("swift").faults(election_sim::Swarm::within_contract().of_quorum());
+    let of_quorum = Sim::new("swift").faults(Swarm::within_contract().of_quorum());
     assert_eq!(of_quorum.writes_take(range).schedule(3).act, range);
+}
+
+#[test]
+fn a_swarm_keeps_what_it_says_unless_the_simulation_says_it() {
+    let swarm = || Swarm { nodes: Some(4), ..Swarm::within_contract() };
+    assert_eq!(Sim::new("four").faults(swarm()).schedule(0).nodes.len(), 4);
+    assert_eq!(Sim::new("two").nodes(2).faults(swarm()).schedule(0).nodes.len(), 2);
 }

@@ -1,6 +1,9 @@
 //! Real services, with the real driver, in simulated time.
 
-use election_driver::{Handle, Lease, core::Epoch};
+use election_driver::{
+    Handle, Lease,
+    core::{Epoch, NodeId},
+};
 use election_sim::{
     DurationRange, Failure, Schedule, ScheduleError, Sim, Software, Swarm, Timing, View, Write,
     WriteError,
@@ -150,8 +153,13 @@ fn a_write_that_is_repeated_may_be_taken_twice() {
     let swift = DurationRange::millis(0, 10);
     let sim = sim("repeats").service(repeats).writes_take(swift);
     let once = |seen: &mut HashSet<String>, write: &Write| seen.insert(write.what.clone());
-    let (seed, check, _) = failure(sim.each_write("nothing twice", HashSet::new, once));
-    assert!(check == "nothing twice" && seed < 50, "{check} at {seed}");
+    let Err(Failure::Violated(report)) =
+        sim.each_write("nothing twice", HashSet::new, once).check()
+    else {
+        panic!("not found")
+    };
+    assert!(report.violation.check == "nothing twice" && report.seed.0 < 50, "{report}");
+    assert!(report.story.contains(": accepted, and the answer is lost"), "{report}");
 }
 
 #[test]
@@ -182,6 +190,8 @@ fn a_service_that_never_waits_is_told_so() {
 #[test]
 fn services_send_frames_to_each_other() {
     let talks = async |node: Node| {
+        let first = NodeId::new("a").expect("a name");
+        assert_eq!(node.number_of(&first), Some(0));
         node.send((node.number() + 1) % node.nodes(), [7]);
         let (from, bytes) = node.receive().await;
         assert_eq!(((from + 1) % node.nodes(), &*bytes), (node.number(), &[7][..]));
@@ -227,21 +237,34 @@ fn what_a_service_cannot_do_here_is_named() {
 
 #[test]
 fn a_service_is_told_what_became_of_its_write() {
-    let outdated = async |node: Node| {
+    let asks = async |node: Node| {
         let leader = node.election().build().expect("a name").start();
         while let Ok(lease) = leader.elected().await {
             let (own, old) = (lease.epoch(), Epoch::new(lease.epoch().get() - 1));
-            if node.write(own, "new").decided().await.is_ok() {
+            for count in 0..10 {
+                let what = format!("{own} {count}");
+                let decided = node.write_without_leading(own, &*what).decided().await;
+                let taken = node.read().iter().any(|write| write.what == what);
+                match decided {
+                    Ok(()) => assert!(taken, "{what} is not there"),
+                    Err(WriteError::Refused) => assert!(!taken, "{what} is there"),
+                    Err(WriteError::Unknown) => {
+                        let fate = if taken { "answer lost" } else { "write lost" };
+                        node.write_without_leading(None, fate);
+                    }
+                }
                 let outdated = node.write_without_leading(old, "old").decided().await;
-                assert!(outdated.is_err(), "a write under {old} was served after one under {own}");
+                assert!(outdated.is_err() || decided.is_err(), "{old} was served after {own}");
             }
             lease.lost().await;
         }
     };
-    let is_old = |view: &View<'_>| view.resource().accepted().iter().any(|it| it.what == "old");
-    let told = sim("a_service_is_told_what_became_of_its_write").seeds(0..20).service(outdated);
-    told.sometimes("one is taken", |view| !view.resource().accepted().is_empty())
-        .always("no old one is", move |view| !is_old(view))
+    let came = |what: &'static str| {
+        move |view: &View<'_>| view.resource().accepted().iter().any(|write| write.what == what)
+    };
+    let told = sim("a_service_is_told_what_became_of_its_write").seeds(0..50).service(asks);
+    told.sometimes("a write is lost", came("write lost"))
+        .sometimes("an answer is lost", came("answer lost"))
         .run();
 }
 

@@ -1,7 +1,7 @@
 //! Members of a quorum.
 
 use crate::services::{DOWN_AFTER, Kind, SPAN, drawn};
-use election_driver::{HandOverError, Member, PauseError, Primary, core::NodeId};
+use election_driver::{HandOverError, Leader, Member, PauseError, Primary, core::NodeId};
 use election_sim::service::{Node, SimRuntime};
 
 crate::services::every_service!(Kind::Quorum);
@@ -13,6 +13,9 @@ fn orders_are_answered() {
         node.spawn(follows(node.clone(), member.clone()));
         while !member.handle().status().closed {
             node.sleep(drawn(&node, SPAN)).await;
+            if let Some(Leader { term, label: Some(label), .. }) = member.handle().status().leader {
+                assert_eq!(label.as_str(), format!("{}:6004", term.leader), "everybody's words");
+            }
             match node.draw(3) {
                 0 => pauses(&node, &member).await,
                 1 => {
