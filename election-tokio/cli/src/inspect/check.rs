@@ -128,6 +128,10 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
             let found = led.leader.zip(led.epoch).map(|(leader, epoch)| Found { leader, epoch });
             (member.election().to_owned(), found)
         }
+        // In a cluster it says which member to ask.
+        None if anybody && look.target.database.given.wrote("node") => {
+            return Err(Failed::new("both --anybody and --node say who must lead; keep one"));
+        }
         None => {
             let mut glance = Glance::of(&look)?;
             let name = glance.place.namespace.to_string();

@@ -157,6 +157,8 @@ fn a_question_may_be_answered_by_the_exit_code_alone() {
     // What went wrong is no answer.
     let nowhere = world.output(&mut world.bare(&["check", "-q", "--store", "sqlite:no.db"]));
     refused(&nowhere, 125, &["no election is named"]);
+    let both = world.output(&mut world.election("check", &["-q", "--anybody", "--node", "two"]));
+    refused(&both, 125, &["both --anybody and --node", "keep one"]);
 }
 
 #[test]
