@@ -2,11 +2,13 @@
 //! events, help, remedies. So a change of words is seen in review, beside all the others.
 #![allow(clippy::unwrap_used)]
 
+use proc_macro2::{TokenStream, TokenTree};
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
+use syn::Lit;
 
 const SOURCES: [&str; 5] = [
     "election-core/src",
@@ -15,12 +17,10 @@ const SOURCES: [&str; 5] = [
     "election-tokio/cli/src",
     "election-async-std/src",
 ];
-/// Folders and files that say nothing to users: tests and what serves them, and SQL.
-const SILENT: [&str; 11] = [
-    "tests",
-    "conformance",
-    "fake",
-    "tests.rs",
+/// Folders and files that say nothing to users: tests, and what serves them.
+const SILENT: [&str; 4] = ["tests", "conformance", "fake", "tests.rs"];
+/// And of the folders of SQL.
+const SILENT_SQL: [&str; 7] = [
     "common.rs",
     "mysql.rs",
     "postgres.rs",
@@ -52,8 +52,7 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let name = path.file_name().unwrap().to_str().unwrap();
         let is_sql = || path.components().any(|part| part.as_os_str() == "sql");
-        let silent = SILENT.iter().position(|it| *it == name);
-        if silent.is_some_and(|at| at < 4 || is_sql()) {
+        if SILENT.contains(&name) || SILENT_SQL.contains(&name) && is_sql() {
             continue;
         }
         if path.is_dir() {
@@ -64,63 +63,32 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// The string literals of a source, each as one line, with the code before it on its line.
-fn literals(code: &str) -> Vec<(&str, String)> {
-    let mut found = Vec::new();
-    let mut rest = code;
-    while let Some(at) = rest.find(['"', '\'', '/']) {
-        let (before, from) = rest.split_at(at);
-        let skipped = match from.as_bytes() {
-            [b'/', b'/', ..] => from.find('\n').unwrap_or(from.len()),
-            // A character, perhaps a quote; anything else is a lifetime.
-            [b'\'', b'\\', ..] => 3 + from[3..].find('\'').unwrap(),
-            [b'\'', ..] if from.chars().nth(2) == Some('\'') => {
-                2 + from.chars().nth(1).unwrap().len_utf8()
+/// What the string literals say to users, each as one line. Comments are literals of `doc`.
+fn said(tokens: TokenStream, all: &mut BTreeSet<String>) {
+    let mut before = [String::new(), String::new()];
+    for tree in tokens {
+        let word = match tree {
+            TokenTree::Group(group) => {
+                said(group.stream(), all);
+                String::new()
             }
-            [b'"', ..] => {
-                let hashes = before.len() - before.trim_end_matches('#').len();
-                let end = match before[..before.len() - hashes].ends_with('r') {
-                    true => 1 + from[1..].find(&format!("\"{}", "#".repeat(hashes))).unwrap(),
-                    false => end_of(from),
-                };
-                let line = before.rsplit('\n').next().unwrap();
-                found.push((line, one_line(&from[1..end])));
-                end + 1
+            TokenTree::Literal(literal) => {
+                if let Lit::Str(text) = Lit::new(literal) {
+                    let text = text.value().replace('\n', "\\n");
+                    match &*before.concat() {
+                        "doc=" => {}
+                        "event=" => _ = all.insert(format!("event {text}")),
+                        _ if is_message(&text) => _ = all.insert(text),
+                        _ => {}
+                    }
+                }
+                String::new()
             }
-            _ => 1,
+            word => word.to_string(),
         };
-        rest = &from[skipped..];
+        let [_, last] = before;
+        before = [last, word];
     }
-    found
-}
-
-/// Where the literal ends that a text begins with.
-fn end_of(text: &str) -> usize {
-    let mut escaped = false;
-    let mut letters = text.char_indices().skip(1);
-    let is_end = |(_, letter): &(usize, char)| {
-        let is_end = *letter == '"' && !escaped;
-        escaped = *letter == '\\' && !escaped;
-        is_end
-    };
-    letters.find(is_end).unwrap().0
-}
-
-/// A literal as the compiler reads it, with its other line ends as escapes.
-fn one_line(literal: &str) -> String {
-    let mut lines = literal.lines();
-    let mut text = lines.next().unwrap_or_default().to_owned();
-    for line in lines {
-        let slashes = text.len() - text.trim_end_matches('\\').len();
-        if slashes % 2 == 1 {
-            text.truncate(text.len() - 1);
-            text.push_str(line.trim_start());
-        } else {
-            text.push_str("\\n");
-            text.push_str(line);
-        }
-    }
-    text
 }
 
 /// The descriptions of commands and options, which are comments.
@@ -156,13 +124,7 @@ fn messages() -> BTreeSet<String> {
         if path.to_str().unwrap().contains("cli/src/arguments") {
             all.extend(descriptions(code).into_iter().filter(|text| is_message(text)));
         }
-        for (before, literal) in literals(code) {
-            if before.ends_with("event = ") {
-                all.insert(format!("event {literal}"));
-            } else if is_message(&literal) {
-                all.insert(literal);
-            }
-        }
+        said(code.parse().unwrap(), &mut all);
     }
     all
 }
