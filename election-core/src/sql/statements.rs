@@ -44,7 +44,10 @@ impl Statements {
     }
 
     fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates) -> Self {
-        let render = |template| render(dialect, templates.told, tables, template);
+        let asked = templates.many.asked;
+        let render = |template: &str| {
+            render(dialect, templates.told, tables, &template.replace("{asked}", asked))
+        };
         Self { dialect, all: templates.map(render) }
     }
 
@@ -190,7 +193,8 @@ fn placeholder<'a>(param: Param) -> Value<'a> {
         | Param::Incarnation
         | Param::Label
         | Param::HolderId
-        | Param::HolderIncarnation => Value::Text("".into()),
+        | Param::HolderIncarnation
+        | Param::Asked => Value::Text("".into()),
         Param::Ttl
         | Param::Kept
         | Param::Seen

@@ -1,9 +1,9 @@
 //! The differences between the databases, behind one trait.
 
-use super::{Pause, progress::Progress, timeouts::Timeouts};
-use crate::{Notifications, StoreError};
+use super::{Pause, news::NewsStream, progress::Progress, timeouts::Timeouts};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::{Config, Failure},
     sql::{Call, Dialect, Schema, Statements, Tables, Value},
 };
 use std::{borrow::Cow, future::Future, time::Duration};
@@ -290,6 +290,6 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Derives this client's own timeouts from the elector's timing.
     fn bound_waits(&mut self, config: &Config);
 
-    /// The notices that the database sends about one election.
-    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications;
+    /// What the database tells unasked.
+    fn news(&self, pause: Pause) -> NewsStream;
 }

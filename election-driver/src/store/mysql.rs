@@ -11,14 +11,15 @@ use super::{
     choice::Choice,
     client::{Client, Reach},
     hosts,
+    news::NewsStream,
     progress::Progress,
     sql::SqlStore,
     timeouts::{Timeouts, within},
     transport::{self, Transport},
 };
-use crate::{Notifications, StoreError};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::{Config, Failure},
     sql::{Call, Dialect, Tables, Value},
 };
 use errors::{DEADLOCK, DENIED, MISSING, NO_COLUMN, explain, is};
@@ -327,7 +328,7 @@ impl Client for MySqlServer {
     }
 
     /// There is nothing to listen to; the elector polls.
-    fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
+    fn news(&self, _: Pause) -> NewsStream {
         Box::pin(futures_lite::stream::pending())
     }
 

@@ -18,14 +18,15 @@ use super::{
     choice::Choice,
     client::Client,
     hosts::{self, Target},
+    news::NewsStream,
     progress::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::{Timeouts, within},
 };
-use crate::{Notifications, StoreError};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::{Config, Failure},
     sql::{Call, Dialect, Statements, Tables, Value},
 };
 use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
@@ -402,11 +403,11 @@ impl Client for PgServer {
         }
     }
 
-    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
+    fn news(&self, pause: Pause) -> NewsStream {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        listen(self.clone(), registration.clone(), pause)
+        listen(self.clone(), pause)
     }
 
     sqlx_calls!(

@@ -6,7 +6,8 @@ use election_core::{
     Epoch, Namespace,
     lease::{Answer, Candidacy, Failure, Query, Registration, Round, Row},
     sql::{
-        Call, CandidateRow, ElectionRow, Outcome, Progress, RowError, Schema, Statements, Value,
+        Call, CandidateRow, ElectionRow, Outcome, Progress, Question, RowError, Schema, Statements,
+        Value,
     },
 };
 
@@ -43,6 +44,36 @@ impl<C: Client> Session<'_, C> {
                 Progress::Done(answer) => return Ok(answer),
             }
         }
+    }
+
+    /// Answers questions that [merge](Statements::merge); `None` for one that has to be asked by itself.
+    pub(super) async fn answer_many(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let Some(mut merged) = self.statements.merge(questions) else {
+            return Ok(vec![None; questions.len()]);
+        };
+        loop {
+            let rows = match self.fetch_all(&merged.call()).await {
+                Err(error) if merged.is_transaction() => {
+                    // If that fails as well, the connection is not kept.
+                    plain::<C>(self.connection, "ROLLBACK").await?;
+                    return Err(error);
+                }
+                rows => rows?,
+            };
+            if let Progress::Done(answers) = merged.advance(&rows) {
+                return Ok(answers);
+            }
+        }
+    }
+
+    async fn fetch_all(&mut self, call: &Call<'_>) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
+        if call.returns_rows {
+            return C::fetch(self.connection, call).await;
+        }
+        C::execute(self.connection, call).await.map(|_| Vec::new())
     }
 
     pub(super) async fn unregister(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {

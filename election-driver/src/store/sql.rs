@@ -5,13 +5,14 @@ use super::{
     client::Client,
     error::Connecting,
     link::{Link, Use},
+    news,
     session::{Session, migrate},
 };
 use crate::{Notifications, Store, StoreError, now};
 use election_core::{
     Candidate, Epoch, Namespace, Timestamp,
     lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
-    sql::{CandidateRow, ElectionRow, Schema, Statements, Tables},
+    sql::{Call, CandidateRow, ElectionRow, Question, Schema, Statements, Tables},
 };
 use std::sync::Arc;
 
@@ -324,6 +325,26 @@ impl<C: Client> SqlStore<C> {
         Ok(asked)
     }
 
+    /// Answers questions that merge, in one statement; `None` for one that has to be asked by itself.
+    pub(super) async fn answer_many(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let since = now();
+        let answers = on_own_connection!(self.answer_many(questions))?;
+        if questions.iter().any(|(_, query)| **query != Query::Observe) {
+            self.client.takes_part();
+        }
+        let released =
+            questions.iter().zip(&answers).filter(|(_, it)| **it == Some(Answer::Released));
+        let released: Vec<_> = released.map(|((registration, _), _)| *registration).collect();
+        if !released.is_empty() {
+            let statements = self.statements.clone();
+            self.told(statements.tell_many(&released), since).await;
+        }
+        Ok(answers)
+    }
+
     /// Wakes waiting processes, after a change that they need not wait for: without it they find out
     /// when they next look. The change is committed before, so nothing that fails here undoes it.
     /// It gets what the change, asked for at `since`, has left of a call's time.
@@ -333,14 +354,17 @@ impl<C: Client> SqlStore<C> {
         released_by: Option<&Candidate>,
         since: Timestamp,
     ) {
-        self.client.announce();
         let statements = self.statements.clone();
-        let Some(call) = statements.tell(namespace, released_by) else { return };
+        self.told(statements.tell(namespace, released_by), since).await;
+    }
+
+    async fn told(&mut self, call: Option<Call<'_>>, since: Timestamp) {
+        self.client.announce();
+        let Some(call) = call else { return };
         let timeouts = self.client.timeouts();
         let left = timeouts.lock().min(timeouts.call().saturating_sub(now().since(since)));
         if let Err(error) = on_own_connection!(self.run(&call), within left) {
             tracing::warn!(
-                namespace = namespace.as_str(),
                 error = error.told(),
                 "the other processes could not be notified: they find out at their next poll, so a \
                  handover takes that much longer"
@@ -411,6 +435,6 @@ impl<C: Client> Store for SqlStore<C> {
     }
 
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
-        self.client.notifications(registration, pause)
+        news::of(registration.clone(), self.client.news(pause))
     }
 }

@@ -7,14 +7,15 @@ use super::{
     calls::sqlx_calls,
     client::{Client, Companions, OVER, Reach},
     files::{self, FileId},
+    news::NewsStream,
     progress::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::Timeouts,
 };
-use crate::{Notifications, StoreError};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::{Config, Failure},
     sql::{Call, Dialect, Tables, Value},
 };
 use errors::explain;
@@ -246,7 +247,7 @@ impl Client for SqliteFile {
         self.timeouts = Timeouts::of(config);
     }
 
-    fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
+    fn news(&self, _: Pause) -> NewsStream {
         files::touches(&files::resolved(&self.path))
     }
 

@@ -1,0 +1,128 @@
+//! Many elections of a process on one store.
+
+use crate::database::{Backend, LONG, SHORT, Tx, until};
+use election_core::{Epoch, Namespace};
+use election_driver::{SharedStore, conformance::inside::Client};
+use election_tokio::{Election, Handle};
+use futures_lite::future::or;
+use std::time::Duration;
+
+const MANY: usize = 60;
+
+fn start<C: Client>(store: &SharedStore<C>, name: &str, node: &str, ttl: Duration) -> Handle {
+    let election = Election::builder(name).node(node).ttl(ttl).store(store.clone());
+    election.build().unwrap().start()
+}
+
+/// This process's part in as many elections.
+fn all<C: Client>(store: &SharedStore<C>, node: &str, ttl: Duration) -> Vec<Handle> {
+    (0..MANY).map(|number| start(store, &name(number), node, ttl)).collect()
+}
+
+fn name(number: usize) -> String {
+    format!("tenant-{number}")
+}
+
+async fn led(handles: &[Handle]) -> Vec<Epoch> {
+    let mut epochs = Vec::new();
+    for handle in handles {
+        epochs.push(handle.elected().await.unwrap().epoch());
+    }
+    epochs
+}
+
+/// Waits until each has been renewed so often.
+async fn renewed<B: Backend>(database: &B, times: u64) {
+    let mut store = database.sql();
+    for number in 0..MANY {
+        let namespace = Namespace::new(&name(number)).unwrap();
+        while store.leader(&namespace).await.unwrap().renewals < times {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+async fn shut_down(handles: Vec<Handle>) {
+    for handle in handles {
+        handle.shutdown().await;
+    }
+}
+
+async fn each_election_has_a_leader_that_stays<B: Backend>(database: B) {
+    let store = database.sql().shared();
+    let leaders = all(&store, "a", SHORT);
+    let epochs = led(&leaders).await;
+    renewed(&database, 5).await;
+    assert_eq!(led(&leaders).await, epochs);
+    shut_down(leaders).await;
+}
+
+/// Nothing of one election shows in another.
+async fn a_resignation_hands_over_one_election<B: Backend>(database: B) {
+    let (ours, theirs) = (database.sql().shared(), database.sql().shared());
+    let leaders = all(&ours, "a", LONG);
+    let epochs = led(&leaders).await;
+    let followers = all(&theirs, "b", LONG);
+    for follower in &followers {
+        until(follower, |status| status.leader.is_some()).await;
+    }
+    leaders[7].resign().await.unwrap();
+    let next = followers[7].elected().await.unwrap();
+    assert!(next.epoch() > epochs[7]);
+    for (at, leader) in leaders.iter().enumerate().filter(|(at, _)| *at != 7) {
+        assert_eq!(leader.lease().map(|lease| lease.epoch()), Some(epochs[at]));
+    }
+    shut_down(leaders).await;
+    shut_down(followers).await;
+}
+
+/// Whoever goes in the middle of a question takes nothing with it.
+async fn an_election_that_is_dropped_ends_no_other<B: Backend>(database: B) {
+    let store = database.sql().shared();
+    let leaders = all(&store, "a", SHORT);
+    for round in 0..50 {
+        let (handle, driver) = Election::builder(format!("gone-{round}"))
+            .node("a")
+            .ttl(SHORT)
+            .store(store.clone())
+            .build()
+            .unwrap()
+            .into_parts();
+        let given_up = async {
+            for _ in 0..round {
+                tokio::task::yield_now().await;
+            }
+        };
+        or(driver, given_up).await;
+        drop(handle);
+    }
+    let epochs = led(&leaders).await;
+    renewed(&database, 5).await;
+    assert_eq!(led(&leaders).await, epochs);
+    shut_down(leaders).await;
+}
+
+/// Somebody's lock on one row costs that election its leader, and no other.
+async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
+    let store = database.sql().shared();
+    let leaders = all(&store, "a", Duration::from_secs(3));
+    let epochs = led(&leaders).await;
+    let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
+    let lock = "UPDATE election_leader SET updated_ms = updated_ms WHERE ns = 'tenant-7'";
+    B::run(&mut locked, lock).await.unwrap();
+    until(&leaders[7], |status| status.tenure.is_none()).await;
+    let held: Vec<_> = leaders.iter().map(|leader| leader.lease().map(|it| it.epoch())).collect();
+    let mut expected: Vec<_> = epochs.iter().map(|epoch| Some(*epoch)).collect();
+    expected[7] = None;
+    assert_eq!(held, expected);
+    locked.rollback().await.unwrap();
+    assert!(leaders[7].elected().await.unwrap().epoch() > epochs[7]);
+    shut_down(leaders).await;
+}
+
+tests! {
+    each_election_has_a_leader_that_stays: sqlite postgres mariadb;
+    a_resignation_hands_over_one_election: sqlite postgres mariadb;
+    an_election_that_is_dropped_ends_no_other: sqlite postgres mariadb;
+    a_locked_row_costs_no_other_its_lease: postgres mariadb;
+}
