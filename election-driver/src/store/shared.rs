@@ -159,7 +159,7 @@ async fn answer<C: Client>(store: &mut SqlStore<C>, line: &mut Line) {
     }
     if let [ask] = &*turn {
         let answer = store.answer(ask.registration(), ask.query()).await;
-        line.answered(ask, answer.is_ok());
+        line.answered(ask, &answer);
         ask.reply(answer);
         return;
     }

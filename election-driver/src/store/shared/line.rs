@@ -4,7 +4,7 @@ use crate::StoreError;
 use async_channel::{Receiver, Sender};
 use election_core::{
     Namespace,
-    lease::{Answer, Query, Registration},
+    lease::{Answer, Failure, Query, Registration},
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -77,12 +77,16 @@ impl Line {
     }
 
     /// An election that fails by itself takes no others with it: it is asked alone until it works.
-    pub(super) fn answered(&mut self, ask: &Ask, well: bool) {
+    pub(super) fn answered(&mut self, ask: &Ask, answer: &Result<Answer, StoreError>) {
         let namespace = &ask.registration.namespace;
-        if !well {
-            self.apart.insert(namespace.clone());
-        } else if !self.apart.is_empty() {
-            self.apart.remove(namespace);
+        match answer {
+            Err(error) if matches!(error.kind, Failure::Conflict | Failure::Fatal) => {
+                self.apart.insert(namespace.clone());
+            }
+            Ok(_) if !self.apart.is_empty() => {
+                self.apart.remove(namespace);
+            }
+            _ => {}
         }
     }
 
