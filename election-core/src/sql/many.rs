@@ -106,7 +106,7 @@ impl<'a> Merged<'a> {
         let many = &self.statements.all.many;
         let rendered = match (self.stage, self.query(), &many.lock) {
             (Stage::Begin, ..) => return plain("START TRANSACTION"),
-            (Stage::Commit, ..) => return plain("COMMIT"),
+            (Stage::Commit, ..) => return plain("COMMIT AND NO CHAIN NO RELEASE"),
             (Stage::Lock, _, Some(lock)) => lock,
             (_, Query::Renew { .. }, _) => &many.renew,
             (_, Query::Resign { .. }, _) => &many.resign,
@@ -232,4 +232,92 @@ fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Candidate, Epoch, Incarnation, Namespace, NodeId,
+        sql::{Dialect, Tables},
+    };
+    use core::time::Duration;
+    use uuid::Uuid;
+
+    const CLOCK_STEP: Duration = Duration::ZERO;
+
+    fn me(namespace: &str) -> Registration {
+        let (id, incarnation) = (NodeId::new("me").unwrap(), Incarnation::new(Uuid::nil()));
+        let candidate = Candidate { id, incarnation };
+        Registration { namespace: Namespace::new(namespace).unwrap(), candidate, label: None }
+    }
+
+    fn renew(ordinal: u64) -> Query {
+        let (epoch, ttl) = (Epoch::new(7), Duration::from_secs(15));
+        Query::Renew { epoch, ordinal, ttl, clock_step: CLOCK_STEP, leads: true }
+    }
+
+    fn renewed(name: &'static str) -> Vec<Value<'static>> {
+        vec![name.into(), Value::Integer(15_000), Value::Integer(0)]
+    }
+
+    fn statements(dialect: Dialect) -> Statements {
+        Statements::new(dialect, &Tables::default())
+    }
+
+    #[test]
+    fn only_questions_of_one_kind_merge() {
+        let (statements, a, b) = (statements(Dialect::Sqlite), me("a"), me("b"));
+        let register = |sweep| Query::Register { ttl: Duration::from_secs(15), sweep };
+        let merges = |one, other| statements.merge(&[(&a, &one), (&b, &other)]).is_some();
+        assert!(merges(renew(1), renew(9)) && merges(register(false), register(false)));
+        assert!(!merges(renew(1), Query::Observe) && !merges(Query::Others, Query::Others));
+        assert!(!merges(register(false), register(true)));
+        assert!(statements.merge(&[]).is_none());
+    }
+
+    /// Its statement could not tell which of the two a row answers.
+    #[test]
+    fn of_two_questions_about_one_election_one_is_asked() {
+        let (statements, a, b) = (statements(Dialect::Postgres), me("a"), me("b"));
+        let (first, second) = (renew(1), renew(2));
+        let mut merged = statements.merge(&[(&a, &first), (&a, &second), (&b, &first)]).unwrap();
+        let call = merged.call();
+        let Value::Text(asked) = &call.params[0] else { panic!("JSON: {call:?}") };
+        assert_eq!(asked.matches("\"ns\"").count(), 2, "{asked}");
+        let answers = merged.advance(&[renewed("b"), renewed("a"), renewed("c")]);
+        let Progress::Done(answers) = answers else { panic!("one statement") };
+        let there: Vec<_> = answers.iter().map(Option::is_some).collect();
+        assert_eq!(there, [true, false, true]);
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_answers_nothing() {
+        let (statements, a, b) = (statements(Dialect::Sqlite), me("a"), me("b"));
+        let renew = renew(1);
+        let mut merged = statements.merge(&[(&a, &renew), (&b, &renew)]).unwrap();
+        let strange = vec![Value::from("a"), Value::from("soon"), Value::Integer(0)];
+        let Progress::Done(answers) = merged.advance(&[strange, renewed("b")]) else { panic!() };
+        assert!(answers[0].is_none() && answers[1].is_some());
+    }
+
+    /// To update a row that somebody else has locked would be to wait for it.
+    #[test]
+    fn mysql_renews_the_rows_that_it_has_locked() {
+        let (statements, a, b) = (statements(Dialect::MySql), me("a"), me("b"));
+        let renew = renew(1);
+        let mut merged = statements.merge(&[(&a, &renew), (&b, &renew)]).unwrap();
+        assert_eq!(merged.call().sql, "START TRANSACTION");
+        assert_eq!(merged.advance(&[]), Progress::More);
+        assert!(merged.call().sql.ends_with("FOR UPDATE SKIP LOCKED"));
+        assert_eq!(merged.advance(&[renewed("b")]), Progress::More);
+        let update = merged.call();
+        assert!(update.sql.starts_with("UPDATE"), "{update:?}");
+        let Value::Text(asked) = &update.params[0] else { panic!("JSON: {update:?}") };
+        assert!(asked.contains("\"ns\":\"b\"") && !asked.contains("\"ns\":\"a\""), "{asked}");
+        assert_eq!(merged.advance(&[]), Progress::More);
+        assert!(merged.call().sql.starts_with("COMMIT"));
+        let Progress::Done(answers) = merged.advance(&[]) else { panic!("it is committed") };
+        assert!(answers[0].is_none() && answers[1].is_some());
+    }
 }

@@ -1,8 +1,12 @@
 //! Many elections of a process on one store.
 
-use crate::database::{Backend, LONG, SHORT, Tx, until};
+use crate::{
+    database::{Backend, LONG, SHORT, Served, Tx, until},
+    servers::counted::{MOST, listed, sessions},
+};
 use election_core::{Epoch, Namespace};
 use election_driver::{SharedStore, conformance::inside::Client};
+use election_testing::Kind;
 use election_tokio::{Election, Handle};
 use futures_lite::future::or;
 use std::time::Duration;
@@ -120,7 +124,43 @@ async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
     shut_down(leaders).await;
 }
 
+/// One that asks, and on PostgreSQL one that listens, however many elections there are.
+async fn many_elections_have_the_sessions_of_one<B: Served>(database: B) {
+    let store = database.sql().shared();
+    let leaders = all(&store, "a", SHORT);
+    led(&leaders).await;
+    for leader in &leaders {
+        until(leader, |status| status.listening || B::KIND == Kind::MariaDb).await;
+    }
+    let expected = if B::KIND == Kind::Postgres { 2 } else { 1 };
+    assert_eq!(sessions(&database), expected, "{}", listed(&database));
+    shut_down(leaders).await;
+    drop(store);
+    while sessions(&database) > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
+    let store = database.sql().shared();
+    let leaders = all(&store, "a", SHORT);
+    let epochs = led(&leaders).await;
+    database.server().kill();
+    for leader in &leaders {
+        until(leader, |status| status.tenure.is_none()).await;
+    }
+    database.server().restart();
+    for (again, before) in led(&leaders).await.iter().zip(&epochs) {
+        assert!(again > before);
+    }
+    renewed(&database, 3).await;
+    assert!(sessions(&database) <= MOST, "{}", listed(&database));
+    shut_down(leaders).await;
+}
+
 tests! {
+    many_elections_have_the_sessions_of_one: postgres mariadb;
+    all_lead_again_once_the_server_is_back: postgres mariadb;
     each_election_has_a_leader_that_stays: sqlite postgres mariadb;
     a_resignation_hands_over_one_election: sqlite postgres;
     an_election_that_is_dropped_ends_no_other: sqlite postgres mariadb;

@@ -110,3 +110,88 @@ impl Line {
         turn
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use election_core::{Candidate, Epoch};
+    use std::time::Duration;
+    use uuid::Uuid;
+
+    fn registration(name: &str) -> Registration {
+        let candidate = Candidate::from(Uuid::nil());
+        Registration { namespace: Namespace::new(name).unwrap(), candidate, label: None }
+    }
+
+    fn renew() -> Query {
+        let (ttl, clock_step) = (Duration::from_secs(15), Duration::ZERO);
+        Query::Renew { epoch: Epoch::new(7), ordinal: 1, ttl, clock_step, leads: true }
+    }
+
+    type Answers = Receiver<Result<Answer, StoreError>>;
+
+    fn join(line: &mut Line, name: &str, query: &Query) -> Answers {
+        let (ask, answer) = Ask::new(&registration(name), query);
+        line.join(ask);
+        answer
+    }
+
+    fn names(turn: &[Ask]) -> Vec<&str> {
+        turn.iter().map(|ask| ask.registration.namespace.as_str()).collect()
+    }
+
+    #[test]
+    fn the_most_urgent_kind_goes_first_and_together() {
+        let mut line = Line::default();
+        let resign = Query::Resign { epoch: Epoch::new(7) };
+        let asked = [
+            ("a", &Query::Observe),
+            ("b", &Query::Others),
+            ("c", &renew()),
+            ("d", &resign),
+            ("e", &renew()),
+            ("f", &Query::Others),
+        ];
+        let _answers: Vec<_> =
+            asked.iter().map(|(name, query)| join(&mut line, name, query)).collect();
+        let turns = [&["d"][..], &["c", "e"], &["b"], &["f"], &["a"], &[]];
+        for turn in turns {
+            assert_eq!(names(&line.next()), turn);
+        }
+        assert!(line.is_empty());
+    }
+
+    #[test]
+    fn a_question_that_nobody_waits_for_is_left_out() {
+        let mut line = Line::default();
+        drop(join(&mut line, "a", &renew()));
+        let _answer = join(&mut line, "b", &renew());
+        assert_eq!(names(&line.next()), ["b"]);
+    }
+
+    #[test]
+    fn a_statement_has_no_more_than_its_share() {
+        let mut line = Line::default();
+        let many = TOGETHER + 1;
+        let _answers: Vec<_> =
+            (0..many).map(|number| join(&mut line, &number.to_string(), &renew())).collect();
+        assert_eq!([line.next().len(), line.next().len()], [TOGETHER, 1]);
+    }
+
+    /// Otherwise its lock would hold up all the others again and again.
+    #[test]
+    fn an_election_that_fails_alone_stays_alone_until_it_works() {
+        let mut line = Line::default();
+        let refused = || Err(StoreError::new(Failure::Conflict, "somebody has locked the row"));
+        let mut turns = |answer: Result<Answer, StoreError>| {
+            let (ask, _answer) = Ask::new(&registration("a"), &renew());
+            line.answered(&ask, &answer);
+            let _answers = [join(&mut line, "a", &renew()), join(&mut line, "b", &renew())];
+            let turns = [line.next(), line.next()];
+            turns.map(|turn| names(&turn).join(" "))
+        };
+        assert_eq!(turns(refused()), ["b", "a"]);
+        assert_eq!(turns(Err(StoreError::new(Failure::Transient, "no server"))), ["b", "a"]);
+        assert_eq!(turns(Ok(Answer::Gone)), ["a b", ""]);
+    }
+}
