@@ -130,7 +130,13 @@ fn every_link_leads_to_a_file_here_and_to_an_item_in_rustdoc() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guide");
     let read = |file: &str| fs::read_to_string(folder.join(file)).expect(file);
     // Rustdoc itself says whether these are items.
-    let items: BTreeSet<_> = definitions(&read("rustdoc-links.md")).into_keys().collect();
+    let mut items: BTreeSet<_> = definitions(&read("rustdoc-links.md")).into_keys().collect();
+    let pictures = fs::read_dir(folder.join("../../pictures")).expect("a folder");
+    for picture in pictures.map(|entry| entry.expect("a file").path()) {
+        if picture.extension().is_some_and(|extension| extension == "md") {
+            items.extend(definitions(&fs::read_to_string(picture).expect("text")).into_keys());
+        }
+    }
     let mut defined = BTreeSet::new();
     let files = fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a file"));
     for page in files.map(|file| file.file_name().into_string().expect("text")) {
