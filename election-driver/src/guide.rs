@@ -21,6 +21,7 @@ pages! {
     fencing "guide/fencing.md"
     guarantees "guide/guarantees.md"
     production "guide/production.md"
+    reference "guide/reference.md"
     shutdown "guide/shutdown.md" "../pictures/drain.md"
     tables "guide/tables.md"
     testing "guide/testing.md"
