@@ -6,53 +6,7 @@
 //! reworded. The field `epoch` is a number, `cause` and `reason` are texts, and fields that end in
 //! `_ms` are milliseconds.
 //!
-//! | `event` | level | what has happened | more fields |
-//! | --- | --- | --- | --- |
-//! | `elected` | info | this process leads | `epoch` |
-//! | `lost` | warn | this process no longer leads, and nobody asked for that | `epoch`, `reason`, perhaps `cause` |
-//! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
-//! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
-//! | `release_deferred` | info | work has stopped, and the lease lasts for its least time; others may lead after it | `epoch`, `reason`, `lasts_ms` |
-//! | `cannot_lead` | warn | this process was elected twice in a row and could not lead, or could not take a free row; told once until it leads | `epoch`, `cause` |
-//! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
-//! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
-//! | `following` | info | another process leads; in a quorum once more when its address is known | `leader`, `epoch`, and `address` if it is known |
-//! | `vacant` | info | nobody leads | |
-//! | `promoted` | info | nobody leads, and nobody can before every lease has ended that an earlier server of the database can have granted | `opens_in_ms` |
-//! | `alert` | warn | an operator has to fix something, or may have to know it | `alert`, the name of an [`Alert`](election_core::Alert) |
-//! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
-//! | `outage_lasts` | warn | the database still does not answer; after 2, 6, 14 and 30 minutes, then every hour | the same |
-//! | `outage_over` | info | the database answers again | `lasts_ms`, `failures` |
-//! | `unlisted` | warn | this process takes part, but cannot renew its entry in the list of candidates, which runs out | as for an outage |
-//! | `unlisted_lasts` | warn | this process still cannot renew its entry | the same |
-//! | `listed` | info | the entry is renewed again | `lasts_ms`, `failures` |
-//! | `notifications_lost` | warn | the database answers, but its notifications do not arrive; a handover takes longer | `cause` |
-//! | `notifications_restored` | info | notifications arrive again | |
-//! | `duplicate_id` | warn | another process takes part under this node's name; told once | `incarnation` of the other |
-//! | `warning` | warn | anything else that may need attention, the timing for instance | |
-//! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
-//!
-//! A node of a quorum logs in place of what has to do with a database:
-//!
-//! | `event` | level | what has happened | more fields |
-//! | --- | --- | --- | --- |
-//! | `leader_unknown` | info | this node does not know who leads: it hears no leader, and too few others to say that nobody leads | `cause` |
-//! | `unready` | info | this node could not vote now, or hears no majority that hears it | `cause` |
-//! | `ready` | info | it could vote now, and is among a majority whose members hear each other | |
-//! | `ballot` | error | the ballot cannot be read: this node follows and never votes | `cause` |
-//! | `first_epoch` | warn | this node leads under epoch 1: the cluster is new, or all its ballots are lost | |
-//! | `save_failed` | warn | the ballot could not be written, told once until it can | `epoch`, `cause` |
-//! | `save_hangs` | error | the disk has not written the ballot for a `down_after`: this node is not fit to lead | |
-//! | `saved` | info | the ballot is written again | `epoch`, `took_ms` |
-//! | `unreachable` | warn | there has been no connection to a member for a `down_after`, or none on which it hears this node | `peer`, `address`, `cause` |
-//! | `reachable` | info | it hears this node again | `peer`, `address` |
-//! | `refused` | warn | a connection was closed because of what came in; once a minute for each cause and source, of which about thirty are told apart | `from`, `reason`, `cause`, `more` |
-//! | `duplicate_id` | warn | a second process says that it is a member, and takes no part; once a minute | `peer`, `from` |
-//! | `certificates` | info | other certificates are in use, or those there can be read again | of others `fingerprint` and `ends`: this node's own |
-//! | `certificates_refused` | warn | the certificates there cannot be used, the last ones stay in use; told once | `cause` |
-//! | `certificate_expires` | warn | a certificate ends within thirty days; once a day | `what` (`certificate` or `authority`), `days` |
-//! | `certificate_expired` | error | it has ended; once a day | `what` |
-//! | `accept_failed` | warn | the system gives no connections out; once a minute | `cause` |
+//! [The guide](crate::guide::reference#events-of-the-log) lists all of them.
 //!
 //! Trouble that ends within about a second is not logged, nor is a first connection that takes less
 //! than a lease to open. Trouble that returns within five minutes

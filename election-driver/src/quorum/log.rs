@@ -1,4 +1,4 @@
-//! What a node logs beyond what every elector does. The table of its events is in [`crate::log`].
+//! What a node logs beyond what every elector does. Its events are in [`crate::guide::reference`].
 
 use super::{
     address::Address,

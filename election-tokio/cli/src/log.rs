@@ -3,33 +3,7 @@
 //! The log goes to standard error through a thread of its own, which drops lines rather than wait:
 //! a stopped terminal, or a pipe that nobody reads, must not hold up a renewal.
 //!
-//! Every event has a field `event`. The documentation of `election_tokio::log` lists the elector's
-//! events. The command's own are these:
-//!
-//! | `event` | level | what has happened |
-//! | --- | --- | --- |
-//! | `database` | info, warn | which database is used, and how the connection to it is protected |
-//! | `http` | info | where HTTP is answered |
-//! | `joined` | info | started as a member of a cluster, with its ballot in this file |
-//! | `control` | info, warn | where a member answers `election status` and the other commands, or why it does not |
-//! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database; or what a member that does not get that far is at; or no member answers an observer |
-//! | `waiting_over` | info | the database answers |
-//! | `not_elected` | warn | giving up, because of --wait or --try |
-//! | `stop_requested` | info | a signal tells the command to end |
-//! | `job_ended` | info | the job has ended by itself, or a signal told it to end |
-//! | `job_stopped` | info | the job has ended because leadership was lost |
-//! | `job_killed` | warn | the job did not end in time and was killed |
-//! | `job_left_behind` | warn | the job has left processes behind, which are killed |
-//! | `job_unstoppable` | warn | a process of the job cannot be told to end |
-//! | `job_slow` | warn | killing the job takes long, and so begins earlier |
-//! | `job_survives` | warn, error | a process of the job lives on after SIGKILL |
-//! | `hook` | info | a line that a hook has printed |
-//! | `hook_failed` | warn | a hook has failed, or was killed, or cannot be run |
-//! | `released` | info | the job was never started, so its lease does not last for its least time |
-//! | `not_released` | warn | leaving, and leadership runs out by itself |
-//! | `left` | info | leaving, with the name still on the list of candidates |
-//! | `warning` | warn | something works, but perhaps not as expected; any event without another name |
-//! | `failed` | error | why the command ends |
+//! Every event has a field `event`. The page `reference` of the guide lists them.
 //!
 //! `RUST_LOG` selects what is logged, in the syntax of `tracing-subscriber`'s `EnvFilter`.
 

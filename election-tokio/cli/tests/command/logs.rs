@@ -3,7 +3,7 @@
 use super::{control::parsed, process::eventually, terminal::Terminal, world::World};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::{fs, io::Read as _};
+use std::io::Read as _;
 
 /// The shape of every line: time, level, message, election and node.
 #[track_caller]
@@ -127,25 +127,5 @@ fn colours_are_only_where_they_are_welcome() {
         let said = String::from_utf8(said).expect("UTF-8");
         assert!(status.success() && said.contains("elected"), "{said}");
         assert_eq!(said.contains('\u{1b}'), coloured, "{variables:?}: {said:?}");
-    }
-}
-
-/// Those that the library's documentation lists, but for what only programs meet.
-#[test]
-fn the_help_names_every_event() {
-    let documented = concat!(env!("CARGO_MANIFEST_DIR"), "/../../election-driver/src/log.rs");
-    let documented = fs::read_to_string(documented).expect("the library's source");
-    let rows = documented.lines().filter_map(|line| line.strip_prefix("//! | `"));
-    let events = rows.filter_map(|row| row.split('`').next());
-    let events: Vec<_> = events.filter(|name| *name != "event").collect(); // the head of a table
-    assert!(events.len() > 30, "{events:?}");
-    let world = World::new();
-    let help = world.output(&mut world.bare(&["run", "--help"])).stdout;
-    let help = String::from_utf8(help).expect("UTF-8");
-    let (_, named) = help.split_once("The events: ").expect("the list of events");
-    let named: Vec<_> = named.split(|c: char| !c.is_ascii_lowercase() && c != '_').collect();
-    for event in events {
-        let of_programs = event.starts_with("work_") || event == "still_held";
-        assert_ne!(named.contains(&event), of_programs, "`{event}`");
     }
 }
