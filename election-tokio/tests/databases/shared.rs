@@ -124,6 +124,21 @@ async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
     shut_down(leaders).await;
 }
 
+async fn a_store_outlives_the_runtime_that_it_was_used_on<B: Backend>(database: B) {
+    let store = database.sql().shared();
+    let elsewhere = store.clone();
+    let first = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { led(&all(&elsewhere, "a", SHORT)).await })
+    });
+    let first = first.join().unwrap();
+    let leaders = all(&store, "b", SHORT);
+    for (again, before) in led(&leaders).await.iter().zip(&first) {
+        assert!(again > before);
+    }
+    shut_down(leaders).await;
+}
+
 /// One that asks, and on PostgreSQL one that listens, however many elections there are.
 async fn many_elections_have_the_sessions_of_one<B: Served>(database: B) {
     let store = database.sql().shared();
@@ -159,6 +174,7 @@ async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
 }
 
 tests! {
+    a_store_outlives_the_runtime_that_it_was_used_on: sqlite postgres mariadb;
     many_elections_have_the_sessions_of_one: postgres mariadb;
     all_lead_again_once_the_server_is_back: postgres mariadb;
     each_election_has_a_leader_that_stays: sqlite postgres mariadb;
