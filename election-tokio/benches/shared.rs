@@ -3,7 +3,7 @@
 //! `cargo bench -p election-tokio --bench shared --all-features -- 1000` starts throw-away servers and
 //! prints a line for each database: how long as many attempts took, leases renewed per second, the
 //! ratio to the floor (the dialect's best statement for a thousand rows at a time) and to the same
-//! renewals one by one, both of the same run, and the sessions on the server.
+//! renewals one by one, both of the same run, and the sessions on the server. All are durable.
 #![allow(clippy::unwrap_used)]
 
 use election_driver::{
@@ -43,6 +43,9 @@ async fn all(n: usize) {
     measure("sqlite", store, n, bare, floor, || 0).await;
 
     let server = Server::start(Kind::Postgres);
+    server.administer("election", "ALTER SYSTEM SET fsync = on");
+    server.administer("election", "SELECT pg_reload_conf()");
+    while server.administer("election", "SHOW fsync").trim() != "on" {}
     let mut store = PgStore::connect(&server.url()).unwrap();
     store.ensure_schema().await.unwrap();
     let bare = sqlx::PgConnection::connect(&server.url()).await.unwrap();

@@ -113,7 +113,7 @@ impl Templates {
             rewrite_fence: self.rewrite_fence.map(|both| both.map(render)),
             seed_server: self.seed_server.map(render),
             many: Many {
-                asked: self.many.asked,
+                asked: "", // it is in the others now
                 read: render(self.many.read),
                 lock: self.many.lock.map(render),
                 renew: render(self.many.renew),
