@@ -15,7 +15,7 @@ use election_driver::{
     },
 };
 use election_testing::{Kind, Server};
-use election_tokio::{MySqlStore, PgStore, SqliteStore};
+use election_tokio::{Election, MySqlStore, PgStore, SqliteStore};
 use sqlx::{AssertSqlSafe, Connection, Database, Encode, Executor, IntoArguments, Type};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -79,7 +79,7 @@ async fn measure<C: Client, B: Connection>(
     for<'q> <B::Database as Database>::Arguments: IntoArguments<B::Database>,
     for<'q> String: Encode<'q, B::Database> + Type<B::Database>,
 {
-    let store = alone.clone().shared();
+    let store = Election::share(alone.clone());
     let began = Instant::now();
     let terms = win(&store, n).await;
     let won = began.elapsed();
@@ -123,7 +123,7 @@ async fn measure<C: Client, B: Connection>(
 
 type Term = (Registration, Epoch);
 
-async fn win<C: Client>(store: &SharedStore<C>, n: usize) -> Vec<Term> {
+async fn win(store: &SharedStore, n: usize) -> Vec<Term> {
     let mut attempts = JoinSet::new();
     for number in 0..n {
         let mut store = store.clone();
@@ -149,7 +149,7 @@ fn renewal(epoch: Epoch, ordinal: u64) -> Query {
 }
 
 /// Each renews again as soon as it is renewed.
-async fn renew_all<C: Client>(store: &SharedStore<C>, terms: &[Term]) -> f64 {
+async fn renew_all(store: &SharedStore, terms: &[Term]) -> f64 {
     let mut renewals = JoinSet::new();
     let began = Instant::now();
     for (who, epoch) in terms {

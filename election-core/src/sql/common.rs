@@ -21,7 +21,7 @@ pub(super) const OTHERS: &str = "SELECT candidate_id FROM {candidate} \
 
 /// A new entry of the list, from these values.
 macro_rules! candidate {
-    ($values:literal) => {
+    ($values:expr) => {
         concat!(
             "INSERT INTO {candidate} \
              (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) ",
@@ -33,22 +33,19 @@ pub(super) use candidate;
 
 /// SQLite, and whatever speaks PostgreSQL's protocol.
 macro_rules! upsert_candidate {
-    ($values:literal) => {
+    ($values:expr) => {
         concat!(
-            candidate!($values),
+            $crate::sql::common::candidate!($values),
             " ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET label = excluded.label, \
              last_heartbeat_ms = excluded.last_heartbeat_ms, expires_ms = excluded.expires_ms"
         )
     };
 }
 
+pub(super) use upsert_candidate;
+
 pub(super) const UPSERT_CANDIDATE: &str =
     upsert_candidate!("VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl})");
-
-/// SQLite needs the condition to tell a conflict's clause from a join's.
-pub(super) const UPSERT_CANDIDATES: &str = upsert_candidate!(
-    "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM {asked} WHERE true"
-);
 
 /// What vacates a row.
 macro_rules! vacated {

@@ -16,8 +16,8 @@
 
 use super::{
     exchange::Progress,
-    rows::{Columns, decode_row},
-    statements::{Call, Statements, bind, query_value},
+    rows::{Columns, RowError, decode_row},
+    statements::{Call, Statements, query_value},
     template::{Param, Rendered},
     value::Value,
 };
@@ -77,7 +77,7 @@ impl Statements {
         let tell = self.all.many.tell.as_ref()?;
         let query = Query::Unregister;
         let questions = released.iter().map(|registration| (*registration, &query));
-        Some(of_many(tell, questions))
+        Some(ask_many(tell, questions))
     }
 }
 
@@ -100,7 +100,8 @@ impl Query {
 }
 
 impl<'a> Merged<'a> {
-    /// The statement to run now. Fetch all its rows if it returns any.
+    /// The statement to run now. Fetch all its rows if it returns any. One without parameters belongs to
+    /// the transaction: send its text, since not every server prepares such a statement.
     #[must_use]
     pub fn call(&self) -> Call<'a> {
         let many = &self.statements.all.many;
@@ -116,7 +117,7 @@ impl<'a> Merged<'a> {
         // What could not be locked is not to be waited for.
         let locked = self.stage == Stage::Act && self.is_transaction();
         let asked = self.places.values().filter(|place| !locked || self.answers[**place].is_some());
-        of_many(rendered, asked.map(|place| self.questions[*place]))
+        ask_many(rendered, asked.map(|place| self.questions[*place]))
     }
 
     /// Whether the calls are one transaction: if one of them fails, roll back.
@@ -125,9 +126,16 @@ impl<'a> Merged<'a> {
         matches!(self.query(), Query::Renew { .. }) && self.statements.all.many.lock.is_some()
     }
 
-    /// Takes the rows that it returned. Yields an answer for each question, in their order; `None` for
-    /// a question that has to be asked by itself.
-    pub fn advance(&mut self, rows: &[Vec<Value<'_>>]) -> Progress<Vec<Option<Answer>>> {
+    /// Takes the rows that it returned, and how many it changed. Yields an answer for each question, in
+    /// their order; `None` for a question that has to be asked by itself.
+    ///
+    /// # Errors
+    /// If not all rows were renewed that were locked (MySQL): roll back.
+    pub fn advance(
+        &mut self,
+        rows: &[Vec<Value<'_>>],
+        affected: u64,
+    ) -> Result<Progress<Vec<Option<Answer>>>, RowError> {
         let renewed = |row: &Columns<'_>| {
             let (remaining, requested) = (row.span(1).ok()?, row.integer(2).ok()? == 1);
             Some(Answer::Renewed { remaining, resign_requested: requested })
@@ -138,9 +146,15 @@ impl<'a> Merged<'a> {
             (Stage::Begin, _) => Stage::Lock,
             (Stage::Lock, _) => {
                 self.take(rows, 0, renewed);
-                Stage::Act
+                if self.answers.iter().any(Option::is_some) { Stage::Act } else { Stage::Commit }
             }
-            (Stage::Act, _) if transaction => Stage::Commit,
+            (Stage::Act, _) if transaction => {
+                let locked = self.answers.iter().flatten().count();
+                if usize::try_from(affected) != Ok(locked) {
+                    return Err(RowError::Unwritten);
+                }
+                Stage::Commit
+            }
             (Stage::Act, query) => {
                 match query {
                     Query::Renew { .. } => self.take(rows, 0, renewed),
@@ -151,11 +165,13 @@ impl<'a> Merged<'a> {
                     Query::Register { .. } => self.all(&Answer::Listed),
                     _ => self.take(rows, 9, |row| decode_row(row.0).ok().map(Answer::Seen)),
                 }
-                return Progress::Done(core::mem::take(&mut self.answers));
+                return Ok(Progress::Done(core::mem::take(&mut self.answers)));
             }
-            (Stage::Commit, _) => return Progress::Done(core::mem::take(&mut self.answers)),
+            (Stage::Commit, _) => {
+                return Ok(Progress::Done(core::mem::take(&mut self.answers)));
+            }
         };
-        Progress::More
+        Ok(Progress::More)
     }
 
     /// They are all of its kind.
@@ -193,7 +209,7 @@ fn plain(sql: &str) -> Call<'_> {
 }
 
 /// Binds the questions.
-fn of_many<'a, 'q>(
+fn ask_many<'a, 'q>(
     rendered: &'a Rendered,
     questions: impl Iterator<Item = Question<'q>>,
 ) -> Call<'a> {
@@ -207,7 +223,8 @@ fn of_many<'a, 'q>(
         asked.push('}');
     }
     asked.push(']');
-    bind(rendered, |_| Value::Text(asked.clone().into()))
+    let params = vec![Value::Text(asked.into())];
+    Call { sql: &rendered.text, params, returns_rows: rendered.returns_rows }
 }
 
 /// A member of a JSON object.
@@ -285,8 +302,8 @@ mod tests {
         let call = merged.call();
         let Value::Text(asked) = &call.params[0] else { panic!("JSON: {call:?}") };
         assert_eq!(asked.matches("\"ns\"").count(), 2, "{asked}");
-        let answers = merged.advance(&[renewed("b"), renewed("a"), renewed("c")]);
-        let Progress::Done(answers) = answers else { panic!("one statement") };
+        let answers = merged.advance(&[renewed("b"), renewed("a"), renewed("c")], 0);
+        let Ok(Progress::Done(answers)) = answers else { panic!("one statement") };
         let there: Vec<_> = answers.iter().map(Option::is_some).collect();
         assert_eq!(there, [true, false, true]);
     }
@@ -297,7 +314,8 @@ mod tests {
         let renew = renew(1);
         let mut merged = statements.merge(&[(&a, &renew), (&b, &renew)]).unwrap();
         let strange = vec![Value::from("a"), Value::from("soon"), Value::Integer(0)];
-        let Progress::Done(answers) = merged.advance(&[strange, renewed("b")]) else { panic!() };
+        let answers = merged.advance(&[strange, renewed("b")], 0);
+        let Ok(Progress::Done(answers)) = answers else { panic!("one statement") };
         assert!(answers[0].is_none() && answers[1].is_some());
     }
 
@@ -308,16 +326,17 @@ mod tests {
         let renew = renew(1);
         let mut merged = statements.merge(&[(&a, &renew), (&b, &renew)]).unwrap();
         assert_eq!(merged.call().sql, "START TRANSACTION");
-        assert_eq!(merged.advance(&[]), Progress::More);
+        assert_eq!(merged.advance(&[], 0), Ok(Progress::More));
         assert!(merged.call().sql.ends_with("FOR UPDATE SKIP LOCKED"));
-        assert_eq!(merged.advance(&[renewed("b")]), Progress::More);
+        assert_eq!(merged.advance(&[renewed("b")], 0), Ok(Progress::More));
         let update = merged.call();
         assert!(update.sql.starts_with("UPDATE"), "{update:?}");
         let Value::Text(asked) = &update.params[0] else { panic!("JSON: {update:?}") };
         assert!(asked.contains("\"ns\":\"b\"") && !asked.contains("\"ns\":\"a\""), "{asked}");
-        assert_eq!(merged.advance(&[]), Progress::More);
+        assert_eq!(merged.advance(&[], 0), Err(RowError::Unwritten));
+        assert_eq!(merged.advance(&[], 1), Ok(Progress::More));
         assert!(merged.call().sql.starts_with("COMMIT"));
-        let Progress::Done(answers) = merged.advance(&[]) else { panic!("it is committed") };
+        let Ok(Progress::Done(answers)) = merged.advance(&[], 0) else { panic!("committed") };
         assert!(answers[0].is_none() && answers[1].is_some());
     }
 }

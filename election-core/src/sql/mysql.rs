@@ -34,11 +34,11 @@ macro_rules! row {
 /// A renewal of the rows that a table names, or of one; what is added to the ordinal is zero. A lease that
 /// was found to run when its row was locked needs no other proof that it runs.
 macro_rules! renewal {
-    ($table:literal, $zero:literal, $runs:literal) => {
+    ($rows:expr, $zero:literal, $runs:literal) => {
         concat!(
             "UPDATE ",
-            $table,
-            "{leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, updated_ms = {now}, \
+            $rows,
+            " SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, updated_ms = {now}, \
              renewals = {:n}",
             $zero,
             " WHERE ",
@@ -50,12 +50,32 @@ macro_rules! renewal {
 }
 
 macro_rules! registration {
-    ($values:literal) => {
+    ($values:expr) => {
         concat!(
             candidate!($values),
             " ON DUPLICATE KEY UPDATE label = VALUES(label), \
              last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)"
         )
+    };
+}
+
+/// The questions about many elections, as a table.
+macro_rules! asked {
+    () => {
+        "JSON_TABLE(CONVERT({:asked} USING utf8mb4), '$[*]' COLUMNS (\
+         q_ns VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.ns', \
+         q_id VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.id', \
+         q_inc VARCHAR(36) CHARACTER SET utf8mb4 PATH '$.inc', \
+         q_label VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.label', \
+         q_epoch BIGINT PATH '$.epoch', q_n BIGINT PATH '$.n', q_ttl BIGINT PATH '$.ttl', \
+         q_kept BIGINT PATH '$.kept')) AS asked"
+    };
+}
+
+/// Their rows. A small table would be scanned, and other elections' rows locked with it.
+macro_rules! rows {
+    () => {
+        concat!(asked!(), " STRAIGHT_JOIN {leader} FORCE INDEX (PRIMARY)")
     };
 }
 
@@ -80,7 +100,7 @@ pub(super) const TEMPLATES: Templates = Templates {
          VALUES ({:ns}, 0, {now}, {now}, 0, {now})",
     ),
     renew: renewal!(
-        "",
+        "{leader}",
         " + 0*LAST_INSERT_ID(IF(resign_requested_epoch <=> epoch, 1, 2))",
         " AND expires_ms > {now}"
     ),
@@ -110,30 +130,21 @@ pub(super) const TEMPLATES: Templates = Templates {
     ]),
     seed_server: None,
     many: Many {
-        asked: "JSON_TABLE(CONVERT({:asked} USING utf8mb4), '$[*]' COLUMNS (\
-                q_ns VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.ns', \
-                q_id VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.id', \
-                q_inc VARCHAR(36) CHARACTER SET utf8mb4 PATH '$.inc', \
-                q_label VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.label', \
-                q_epoch BIGINT PATH '$.epoch', q_n BIGINT PATH '$.n', q_ttl BIGINT PATH '$.ttl', \
-                q_kept BIGINT PATH '$.kept')) AS asked",
-        read: concat!(row!(), ", ns FROM {asked} STRAIGHT_JOIN {leader} WHERE ns = {:ns}"),
+        read: concat!(row!(), ", ns FROM ", rows!(), " WHERE ns = {:ns}"),
         lock: Some(concat!(
             "SELECT ns, {:kept}, CAST(resign_requested_epoch <=> epoch AS SIGNED) \
-             FROM {asked} STRAIGHT_JOIN {leader} WHERE ",
+             FROM ",
+            rows!(),
+            " WHERE ",
             of_term!(),
             " AND renewals < {:n} AND expires_ms > {now} FOR UPDATE SKIP LOCKED"
         )),
-        renew: renewal!("{asked} STRAIGHT_JOIN ", "", ""),
-        resign: concat!(
-            "UPDATE {asked} STRAIGHT_JOIN {leader} SET ",
-            vacated!(),
-            " WHERE ",
-            of_term!()
-        ),
-        register: registration!(
-            "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM {asked}"
-        ),
+        renew: renewal!(rows!(), "", ""),
+        resign: concat!("UPDATE ", rows!(), " SET ", vacated!(), " WHERE ", of_term!()),
+        register: registration!(concat!(
+            "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
+            asked!()
+        )),
         tell: None,
     },
 };

@@ -26,7 +26,7 @@
 //! from it.
 
 use super::{
-    common::{self, of_term, vacated},
+    common::{self, of_term, upsert_candidate, vacated},
     template::{Many, Templates, Told},
 };
 
@@ -121,7 +121,7 @@ macro_rules! renewal {
 
 /// Tells of a row that was vacated, or whose holder is asked to resign.
 macro_rules! notice {
-    ($from:literal) => {
+    ($from:expr) => {
         concat!(
             "SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_strip_nulls(\
              pg_catalog.json_build_object('ns', ns, 'action', \
@@ -137,11 +137,12 @@ macro_rules! notice {
 
 /// Locks the rows of these terms, in one order, but for those that somebody else has locked: one must
 /// not hold up the rest.
-macro_rules! free {
+macro_rules! locked {
     () => {
         concat!(
-            "WITH asked AS MATERIALIZED (SELECT * FROM {asked}), free AS MATERIALIZED (\
-             SELECT ns AS free FROM {leader} l, asked WHERE ",
+            "WITH asked AS MATERIALIZED (SELECT * FROM ",
+            asked!(),
+            "), locked AS MATERIALIZED (SELECT ns AS locked_ns FROM {leader} l, asked WHERE ",
             of_term!(),
             " ORDER BY ns FOR NO KEY UPDATE OF l SKIP LOCKED) "
         )
@@ -149,9 +150,19 @@ macro_rules! free {
 }
 
 /// The rows that were locked.
-macro_rules! from_free {
+macro_rules! from_locked {
     () => {
-        " FROM asked JOIN free ON free = q_ns"
+        " FROM asked JOIN locked ON locked_ns = q_ns"
+    };
+}
+
+/// The questions about many elections, as a table.
+macro_rules! asked {
+    () => {
+        "(SELECT ns AS q_ns, id AS q_id, inc AS q_inc, label AS q_label, epoch AS q_epoch, \
+         n AS q_n, ttl AS q_ttl, kept AS q_kept, leads AS q_leads \
+         FROM pg_catalog.json_to_recordset({:asked}::json) AS j(ns text, id text, inc text, \
+         label text, epoch bigint, n bigint, ttl bigint, kept bigint, leads bigint)) asked"
     };
 }
 
@@ -241,24 +252,30 @@ pub(super) const TEMPLATES: Templates = Templates {
          WHERE s.since_ms > EXCLUDED.since_ms",
     ),
     many: Many {
-        asked: "(SELECT ns AS q_ns, id AS q_id, inc AS q_inc, label AS q_label, epoch AS q_epoch, \
-                n AS q_n, ttl AS q_ttl, kept AS q_kept, leads AS q_leads \
-                FROM pg_catalog.json_to_recordset({:asked}::json) AS j(ns text, id text, inc text, \
-                label text, epoch bigint, n bigint, ttl bigint, kept bigint, leads bigint)) asked",
-        read: concat!(row!(), ", ns, ", server!(), " FROM {leader}, {asked} WHERE ns = {:ns}"),
+        read: concat!(
+            row!(),
+            ", ns, ",
+            server!(),
+            " FROM {leader}, ",
+            asked!(),
+            " WHERE ns = {:ns}"
+        ),
         lock: None,
-        renew: renewal!(free!(), from_free!(), "l.ns, "),
+        renew: renewal!(locked!(), from_locked!(), "l.ns, "),
         resign: concat!(
-            free!(),
+            locked!(),
             "UPDATE {leader} l SET ",
             vacated!(),
-            from_free!(),
+            from_locked!(),
             " WHERE ",
             of_term!(),
             " RETURNING l.ns"
         ),
-        register: common::UPSERT_CANDIDATES,
-        tell: Some(notice!(", {asked}")),
+        register: upsert_candidate!(concat!(
+            "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
+            asked!()
+        )),
+        tell: Some(notice!(concat!(", ", asked!()))),
     },
 };
 

@@ -6,7 +6,7 @@
 //! lose.
 
 use super::{
-    common::{self, of_term, vacated},
+    common::{self, of_term, upsert_candidate, vacated},
     template::{Many, Templates, Told},
 };
 
@@ -20,7 +20,7 @@ macro_rules! row {
 
 /// A renewal, from this table, that returns this first.
 macro_rules! renewal {
-    ($from:literal, $first:literal) => {
+    ($from:expr, $first:literal) => {
         concat!(
             "UPDATE {leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
              updated_ms = {now}",
@@ -31,6 +31,17 @@ macro_rules! renewal {
             $first,
             "expires_ms - {now}, resign_requested_epoch IS epoch"
         )
+    };
+}
+
+/// The questions about many elections, as a table.
+macro_rules! asked {
+    () => {
+        "(SELECT json_extract(value, '$.ns') AS q_ns, json_extract(value, '$.id') AS q_id, \
+         json_extract(value, '$.inc') AS q_inc, json_extract(value, '$.label') AS q_label, \
+         json_extract(value, '$.epoch') AS q_epoch, json_extract(value, '$.n') AS q_n, \
+         json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
+         FROM json_each({:asked}))"
     };
 }
 
@@ -76,22 +87,24 @@ pub(super) const TEMPLATES: Templates = Templates {
     rewrite_fence: None,
     seed_server: None,
     many: Many {
-        asked: "(SELECT json_extract(value, '$.ns') AS q_ns, json_extract(value, '$.id') AS q_id, \
-                json_extract(value, '$.inc') AS q_inc, json_extract(value, '$.label') AS q_label, \
-                json_extract(value, '$.epoch') AS q_epoch, json_extract(value, '$.n') AS q_n, \
-                json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
-                FROM json_each({:asked}))",
-        read: concat!(row!(), ", ns FROM {leader}, {asked} WHERE ns = {:ns}"),
+        read: concat!(row!(), ", ns FROM {leader}, ", asked!(), " WHERE ns = {:ns}"),
         lock: None,
-        renew: renewal!(" FROM {asked}", "ns, "),
+        renew: renewal!(concat!(" FROM ", asked!()), "ns, "),
         resign: concat!(
             "UPDATE {leader} SET ",
             vacated!(),
-            " FROM {asked} WHERE ",
+            " FROM ",
+            asked!(),
+            " WHERE ",
             of_term!(),
             " RETURNING ns"
         ),
-        register: common::UPSERT_CANDIDATES,
+        // The condition tells the conflict's clause from a join's.
+        register: upsert_candidate!(concat!(
+            "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
+            asked!(),
+            " WHERE true"
+        )),
         tell: None,
     },
 };

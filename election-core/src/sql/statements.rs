@@ -44,10 +44,7 @@ impl Statements {
     }
 
     fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates) -> Self {
-        let asked = templates.many.asked;
-        let render = |template: &str| {
-            render(dialect, templates.told, tables, &template.replace("{asked}", asked))
-        };
+        let render = |template| render(dialect, templates.told, tables, template);
         Self { dialect, all: templates.map(render) }
     }
 

@@ -3,8 +3,8 @@
 //! `{leader}`, `{candidate}`, `{fence}`, `{server}` and `{schema}` stand for tables, `{channel}` for
 //! PostgreSQL's notification channel, `{now}` for the dialect's clock, `{swept}` for the limit of a sweep, `{system}` and `{history}` for the
 //! server's cluster and the number of its history there, and `{:name}` for a bound parameter. In a
-//! statement about many elections, `{asked}` stands for a table with a row for each, and `{:name}` for a
-//! column of it.
+//! statement about many elections `{:asked}` is the only parameter, and `{:name}` a column of the table that
+//! the dialect makes of it.
 
 use super::{
     common::SWEPT,
@@ -77,8 +77,6 @@ pub(super) struct Templates<T = &'static str> {
 /// but for `read`, where it stands where [`elections`](Templates::elections) has it.
 #[derive(Clone, Debug)]
 pub(super) struct Many<T = &'static str> {
-    /// The table of what was asked, made of the one parameter, JSON.
-    pub(super) asked: &'static str,
     pub(super) read: T,
     /// Locks the rows that can be renewed, and returns what `renew` cannot.
     pub(super) lock: Option<T>,
@@ -113,7 +111,6 @@ impl Templates {
             rewrite_fence: self.rewrite_fence.map(|both| both.map(render)),
             seed_server: self.seed_server.map(render),
             many: Many {
-                asked: "", // it is in the others now
                 read: render(self.many.read),
                 lock: self.many.lock.map(render),
                 renew: render(self.many.renew),

@@ -19,10 +19,10 @@ use super::{
 };
 use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure},
+    lease::Failure,
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::{DEADLOCK, DENIED, MISSING, NO_COLUMN, explain, is};
+use errors::{DEADLOCK, DENIED, MISSING, NO_COLUMN, SYNTAX, explain, is};
 use session::Named;
 use settings::Settings;
 use sqlx::{
@@ -243,6 +243,15 @@ impl Client for MySqlServer {
         StoreError { context: context.to_owned(), ..error }
     }
 
+    fn cannot_merge(error: &StoreError) -> bool {
+        is(error, &[SYNTAX])
+    }
+
+    /// The session is as good as before.
+    fn is_refusal(error: &StoreError) -> bool {
+        error.kind == Failure::Conflict || Self::cannot_merge(error)
+    }
+
     /// Usual when sixteen contenders create one row at the same time.
     fn lost_a_deadlock(error: &StoreError) -> bool {
         is(error, &[DEADLOCK])
@@ -323,8 +332,8 @@ impl Client for MySqlServer {
         Some(())
     }
 
-    fn bound_waits(&mut self, config: &Config) {
-        self.timeouts = Timeouts::of(config);
+    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.timeouts = Timeouts::of(attempt_timeout, ttl);
     }
 
     /// There is nothing to listen to; the elector polls.

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure},
+    lease::Failure,
     sql::{Call, Dialect, Statements, Tables, Value},
 };
 use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
@@ -396,10 +396,10 @@ impl Client for PgServer {
         Some(())
     }
 
-    fn bound_waits(&mut self, config: &Config) {
-        self.timeouts = Timeouts::of(config);
+    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.timeouts = Timeouts::of(attempt_timeout, ttl);
         if let Some(ours) = self.timeouts.idle().filter(|_| !self.pooled) {
-            self.idle.warn(&self.place(), ours, config.ttl());
+            self.idle.warn(&self.place(), ours, ttl);
         }
     }
 

@@ -15,6 +15,9 @@ use election_core::{
 /// undone in their turn.
 const REPEATS: u32 = 3;
 
+/// Ends a transaction of several statements that failed.
+const UNDO: &str = "ROLLBACK AND NO CHAIN NO RELEASE";
+
 /// One connection and the statements to run on it.
 pub(crate) struct Session<'c, C: Client> {
     pub(crate) connection: &'c mut C::Connection,
@@ -51,29 +54,53 @@ impl<C: Client> Session<'_, C> {
         &mut self,
         questions: &[Question<'_>],
     ) -> Result<Vec<Option<Answer>>, StoreError> {
-        let Some(mut merged) = self.statements.merge(questions) else {
-            return Ok(vec![None; questions.len()]);
-        };
+        let mut repeats = 0;
         loop {
-            let rows = match self.fetch_all(&merged.call()).await {
-                Err(error) if merged.is_transaction() => {
-                    // If that fails as well, the connection is not kept.
-                    plain::<C>(self.connection, "ROLLBACK").await?;
-                    return Err(error);
-                }
-                rows => rows?,
-            };
-            if let Progress::Done(answers) = merged.advance(&rows) {
-                return Ok(answers);
+            match self.ask_many(questions).await {
+                Err(error) if repeats < REPEATS && C::lost_a_deadlock(&error) => repeats += 1,
+                answers => return answers,
             }
         }
     }
 
-    async fn fetch_all(&mut self, call: &Call<'_>) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
-        if call.returns_rows {
-            return C::fetch(self.connection, call).await;
+    async fn ask_many(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let Some(mut merged) = self.statements.merge(questions) else {
+            return Ok(vec![None; questions.len()]);
+        };
+        loop {
+            let progress = match self.run_all(&merged.call()).await {
+                Ok((rows, affected)) => merged.advance(&rows, affected).map_err(not_ours),
+                Err(error) => Err(error),
+            };
+            match progress {
+                Ok(Progress::More) => {}
+                Ok(Progress::Done(answers)) => return Ok(answers),
+                Err(error) => {
+                    if merged.is_transaction() {
+                        let undone = C::send(self.connection, UNDO).await;
+                        undone.map_err(|_| StoreError::new(Failure::Ambiguous, error.told()))?;
+                    }
+                    return Err(error);
+                }
+            }
         }
-        C::execute(self.connection, call).await.map(|_| Vec::new())
+    }
+
+    /// All rows, and how many were changed.
+    async fn run_all(
+        &mut self,
+        call: &Call<'_>,
+    ) -> Result<(Vec<Vec<Value<'static>>>, u64), StoreError> {
+        if call.params.is_empty() {
+            return C::send(self.connection, call.sql).await.map(|()| (Vec::new(), 0));
+        }
+        if call.returns_rows {
+            return C::fetch(self.connection, call).await.map(|rows| (rows, 0));
+        }
+        C::execute(self.connection, call).await.map(|(affected, _)| (Vec::new(), affected))
     }
 
     pub(super) async fn unregister(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {

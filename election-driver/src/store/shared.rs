@@ -1,98 +1,80 @@
 //! One connection for all elections of a process.
 //!
 //! Questions wait in a [`Line`] while a statement is under way. When it is done, those that
-//! [merge](election_core::sql::Statements::merge) with the most urgent one go out with it in one
+//! [merge](election_core::sql::Statements::merge) with the one whose turn it is go out with it in one
 //! statement: a store that has little to do adds no delay, and a busy one needs few statements.
 //!
-//! No task runs here. Whoever waits for an answer also does what everybody waits for ([`Common`]), so
-//! a store needs no runtime of its own, and a caller that gives up takes nothing with it: its statement
-//! goes on as soon as anybody asks anything.
+//! A task asks the database, and another listens. So an election that gives up, or that nobody polls, takes
+//! nothing with it.
 
-mod common;
-mod dispatch;
 mod line;
+mod subscribers;
 
 use super::{client::Client, sql::SqlStore};
-use crate::{Notifications, Pause, Store, StoreError};
+use crate::{Notifications, Pause, Runtime, Store, StoreError, now};
 use async_channel::{Receiver, Sender};
-use common::Common;
-use dispatch::Dispatch;
 use election_core::{
     lease::{Answer, Config, Failure, Query, Registration},
-    sql::Statements,
+    sql::{Dialect, Statements},
 };
+use futures_lite::future::or;
 use line::{Ask, Line};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use subscribers::Subscribers;
 use tracing::Instrument as _;
 
-/// A store for many elections of a process, by [`SqlStore::shared`]. All its clones use one connection,
-/// and on PostgreSQL one more that listens: two while all is well, three at most.
+/// A store for many elections of a process, made by [`Election::share`](crate::Election::share). All its
+/// clones use one connection, and on PostgreSQL one more that listens: two while all is well, three at most.
 ///
 /// Each election stays what it is: it has its own handle, leases and timing, and nothing of it shows
-/// in another.
+/// in another. The guide's page [`many`](crate::guide::many) says what is asked together, and what a lock or a
+/// slow statement of one election costs the others.
 ///
-/// ```no_run
-/// # use election_driver::{Election, Runtime, SharedStore, SqlStore};
-/// # #[cfg(feature = "sqlite")]
-/// # async fn example<R: Runtime + Default>() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = election_driver::SqliteStore::open("app.db")?.shared();
-/// let mut tenants = Vec::new();
-/// for tenant in ["acme", "globex", "initech"] {
-///     let election = Election::<R>::builder(tenant).store(store.clone()).build()?;
-///     tenants.push(election.start());
-/// }
-/// # Ok(())
-/// # }
-/// ```
-///
-/// The shortest timing among the elections bounds each statement, for all of them. A row that somebody
-/// has locked is left out of a statement for many (PostgreSQL) or ends it (MySQL), and is then asked for by
-/// itself; meanwhile the others wait, for a lock no longer than one of them would.
-///
-/// On MySQL and MariaDB, statements for many need `JSON_TABLE` (MySQL 8, MariaDB 10.6). An older server
-/// is asked one question at a time.
-///
-/// Whoever waits for an answer also drives the connection, so all electors have to be polled without
-/// long pauses, as one has to be by itself: on a runtime whose threads work and do not block.
-pub struct SharedStore<C: Client>(Arc<Shared<C>>);
+/// The shortest attempt time-out among the elections bounds each statement, for all of them.
+#[derive(Clone)]
+pub struct SharedStore(Arc<Shared>);
 
-struct Shared<C: Client> {
-    asks: Sender<Order>,
-    asking: Common,
-    dispatch: Dispatch,
+struct Shared {
+    orders: Sender<Order>,
     statements: Arc<Statements>,
-    client: C,
+    subscribers: Arc<Subscribers>,
+    /// Somebody wants to hear.
+    listens: Sender<()>,
 }
 
-/// What clones tell whoever asks the database.
+/// What clones tell the task that asks the database.
 enum Order {
     /// An election with this timing begins.
     Prepare(Box<Config>),
     Ask(Ask),
 }
 
-impl<C: Client> Clone for SharedStore<C> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
+impl SharedStore {
+    pub(crate) fn start<R: Runtime, C: Client>(runtime: &R, store: SqlStore<C>) -> Self {
+        let (orders, ordered) = async_channel::unbounded();
+        let (listens, listened) = async_channel::bounded(1);
+        let statements = store.statements.clone();
+        let subscribers = Arc::<Subscribers>::default();
+        let sleeper = runtime.clone();
+        let pause: Pause = Arc::new(move |time| Box::pin(sleeper.sleep(time)));
+        let (news, dispatched) = (store.client.news(pause), subscribers.clone());
+        // It ends when the last clone goes, which drops the other end.
+        let listening = async move {
+            if listened.recv().await.is_ok() {
+                let gone = async { while listened.recv().await.is_ok() {} };
+                or(gone, subscribers::dispatch(news, &dispatched)).await;
+            }
+        };
+        let span = tracing::error_span!(parent: None, "store", place = store.place());
+        runtime.spawn(listening.instrument(span.clone()));
+        runtime.spawn(answer_all(store, ordered).instrument(span));
+        Self(Arc::new(Shared { orders, statements, subscribers, listens }))
     }
 }
 
-impl<C: Client> SqlStore<C> {
-    /// One store for many elections of this process.
-    #[must_use]
-    pub fn shared(self) -> SharedStore<C> {
-        let (asks, orders) = async_channel::unbounded();
-        let (client, statements) = (self.client.clone(), self.statements.clone());
-        let span = tracing::error_span!(parent: None, "store", place = self.place());
-        let asking = Common::new(answer_all(self, orders).instrument(span));
-        let dispatch = Dispatch::default();
-        SharedStore(Arc::new(Shared { asks, asking, dispatch, statements, client }))
-    }
-}
-
-impl<C: Client> Store for SharedStore<C> {
+impl Store for SharedStore {
     fn prepare(&mut self, config: &Config) {
-        let _ = self.0.asks.try_send(Order::Prepare(Box::new(config.clone())));
+        let _ = self.0.orders.try_send(Order::Prepare(Box::new(config.clone())));
     }
 
     async fn answer(
@@ -101,10 +83,10 @@ impl<C: Client> Store for SharedStore<C> {
         query: &Query,
     ) -> Result<Answer, StoreError> {
         let (ask, answer) = Ask::new(registration, query);
-        let _ = self.0.asks.try_send(Order::Ask(ask));
-        let answered = self.0.asking.drive_until(answer.recv()).await;
-        answered.unwrap_or_else(|_| {
-            let context = "the shared store was lost: a thread that asked the database panicked";
+        let _ = self.0.orders.try_send(Order::Ask(ask));
+        answer.recv().await.unwrap_or_else(|_| {
+            let context = "the runtime on which the store was shared has ended; share it anew on \
+                           the one that runs (`Election::share`)";
             Err(StoreError::new(Failure::Fatal, context))
         })
     }
@@ -113,15 +95,15 @@ impl<C: Client> Store for SharedStore<C> {
         Some(self.0.statements.clone())
     }
 
-    fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
-        let shared = self.0.clone();
-        let news = || shared.client.news(pause);
-        let subscription = shared.dispatch.subscribe(registration, news);
+    fn notifications(&mut self, registration: &Registration, _: Pause) -> Notifications {
+        let subscription = self.0.subscribers.subscribe(registration);
+        let listens = self.0.listens.clone();
         Box::pin(futures_lite::stream::unfold(
-            (shared, subscription),
-            |(shared, subscription)| async {
-                let notice = shared.dispatch.next(&subscription).await?;
-                Some((notice, (shared, subscription)))
+            (listens, subscription),
+            |(listens, subscription)| async {
+                let _ = listens.try_send(());
+                let notice = subscription.next().await;
+                Some((notice, (listens, subscription)))
             },
         ))
     }
@@ -130,53 +112,84 @@ impl<C: Client> Store for SharedStore<C> {
 /// Answers what is asked, for as long as there is a store.
 async fn answer_all<C: Client>(mut store: SqlStore<C>, orders: Receiver<Order>) {
     let mut line = Line::default();
-    let mut shortest: Option<Config> = None;
+    let mut bounds: Option<(Duration, Duration)> = None;
     loop {
-        let mut next =
-            if line.is_empty() { orders.recv().await.ok() } else { orders.try_recv().ok() };
-        while let Some(order) = next {
-            match order {
-                Order::Ask(ask) => line.join(ask),
-                Order::Prepare(config) => {
-                    let before = shortest.as_ref().map(Config::attempt_timeout);
-                    if before.is_none_or(|before| config.attempt_timeout() < before) {
-                        store.prepare(&config);
-                        shortest = Some(*config);
-                    }
-                }
-            }
-            next = orders.try_recv().ok();
+        if line.is_empty() {
+            let Ok(order) = orders.recv().await else { return };
+            take(order, &mut line, &mut bounds, &mut store);
+        }
+        while let Ok(order) = orders.try_recv() {
+            take(order, &mut line, &mut bounds, &mut store);
         }
         answer(&mut store, &mut line).await;
     }
 }
 
+/// The shortest attempt time-out and the longest ttl bound the waits of all.
+fn take<C: Client>(
+    order: Order,
+    line: &mut Line,
+    bounds: &mut Option<(Duration, Duration)>,
+    store: &mut SqlStore<C>,
+) {
+    match order {
+        Order::Ask(ask) => line.join(ask),
+        Order::Prepare(config) => {
+            let (attempt, ttl) = (config.attempt_timeout(), config.ttl());
+            let (shortest, longest) = bounds.unwrap_or((attempt, ttl));
+            let all = (shortest.min(attempt), longest.max(ttl));
+            if bounds.replace(all) != Some(all) {
+                store.bound(all.0, all.1);
+            }
+        }
+    }
+}
+
 /// Answers those whose turn it is.
 async fn answer<C: Client>(store: &mut SqlStore<C>, line: &mut Line) {
-    let turn = line.next();
-    if turn.is_empty() {
-        return;
-    }
-    if let [ask] = &*turn {
-        let answer = store.answer(ask.registration(), ask.query()).await;
-        line.answered(ask, &answer);
-        ask.reply(answer);
-        return;
-    }
+    let since = now();
+    let turn = line.next(since);
     let questions: Vec<_> = turn.iter().map(|ask| (ask.registration(), ask.query())).collect();
-    match store.answer_many(&questions).await {
+    let answers = match &*questions {
+        [] => return,
+        [(registration, query)] => {
+            let answer = store.answer(registration, query).await;
+            line.note(&turn[0], &answer, since);
+            turn[0].reply(answer);
+            return;
+        }
+        _ => store.answer_many(&questions).await,
+    };
+    match answers {
         Ok(answers) => {
+            let mut released = Vec::new();
             for (ask, answer) in turn.into_iter().zip(answers) {
                 match answer {
-                    Some(answer) => ask.reply(Ok(answer)),
+                    Some(answer) => {
+                        let vacated = answer == Answer::Released;
+                        ask.reply(Ok(answer));
+                        if vacated {
+                            released.push(ask);
+                        }
+                    }
                     None => line.join_alone(ask),
                 }
             }
+            let released: Vec<_> = released.iter().map(Ask::registration).collect();
+            store.tell_many(&released, since).await;
         }
-        Err(error) if matches!(error.kind, Failure::Transient | Failure::Ambiguous) => {
+        Err(error) if C::cannot_merge(&error) => {
+            line.stop_merging();
+            turn.into_iter().for_each(|ask| line.join_alone(ask));
+        }
+        // SQLite has one lock for all.
+        Err(error)
+            if matches!(error.kind, Failure::Transient | Failure::Ambiguous)
+                || C::DIALECT == Dialect::Sqlite && error.kind == Failure::Conflict =>
+        {
             turn.iter().for_each(|ask| ask.reply(Err(error.shared())));
         }
-        // One of them has a lock, a right or a server that stands in the way of all.
+        // One of them has a lock or a right that stands in the way of all.
         Err(_) => turn.into_iter().for_each(|ask| line.join_alone(ask)),
     }
 }

@@ -14,7 +14,7 @@ use election_core::{
     lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
     sql::{Call, CandidateRow, ElectionRow, Question, Schema, Statements, Tables},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The leader row in a SQL database, over sqlx.
 ///
@@ -325,22 +325,19 @@ impl<C: Client> SqlStore<C> {
         Ok(asked)
     }
 
+    pub(super) fn bound(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.client.bound_waits(attempt_timeout, ttl);
+        self.link = Link::default(); // it was opened with other bounds
+    }
+
     /// Answers questions that merge, in one statement; `None` for one that has to be asked by itself.
     pub(super) async fn answer_many(
         &mut self,
         questions: &[Question<'_>],
     ) -> Result<Vec<Option<Answer>>, StoreError> {
-        let since = now();
         let answers = on_own_connection!(self.answer_many(questions))?;
         if questions.iter().any(|(_, query)| **query != Query::Observe) {
             self.client.takes_part();
-        }
-        let released =
-            questions.iter().zip(&answers).filter(|(_, it)| **it == Some(Answer::Released));
-        let released: Vec<_> = released.map(|((registration, _), _)| *registration).collect();
-        if !released.is_empty() {
-            let statements = self.statements.clone();
-            self.told(statements.tell_many(&released), since).await;
         }
         Ok(answers)
     }
@@ -356,6 +353,14 @@ impl<C: Client> SqlStore<C> {
     ) {
         let statements = self.statements.clone();
         self.told(statements.tell(namespace, released_by), since).await;
+    }
+
+    /// The same for many that were released.
+    pub(super) async fn tell_many(&mut self, released: &[&Registration], since: Timestamp) {
+        if !released.is_empty() {
+            let statements = self.statements.clone();
+            self.told(statements.tell_many(released), since).await;
+        }
     }
 
     async fn told(&mut self, call: Option<Call<'_>>, since: Timestamp) {
@@ -405,8 +410,7 @@ fn unreached() -> StoreError {
 
 impl<C: Client> Store for SqlStore<C> {
     fn prepare(&mut self, config: &Config) {
-        self.client.bound_waits(config);
-        self.link = Link::default(); // it was opened with other bounds
+        self.bound(config.attempt_timeout(), config.ttl());
     }
 
     async fn answer(

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure},
+    lease::Failure,
     sql::{Call, Dialect, Tables, Value},
 };
 use errors::explain;
@@ -29,6 +29,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 /// The leader row in a SQLite file, for processes on one machine.
@@ -243,8 +244,8 @@ impl Client for SqliteFile {
         files::touch(&self.path);
     }
 
-    fn bound_waits(&mut self, config: &Config) {
-        self.timeouts = Timeouts::of(config);
+    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.timeouts = Timeouts::of(attempt_timeout, ttl);
     }
 
     fn news(&self, _: Pause) -> NewsStream {

@@ -5,21 +5,20 @@ use crate::{
     servers::counted::{MOST, listed, sessions},
 };
 use election_core::{Epoch, Namespace};
-use election_driver::{SharedStore, conformance::inside::Client};
 use election_testing::Kind;
-use election_tokio::{Election, Handle};
+use election_tokio::{Election, Handle, SharedStore};
 use futures_lite::future::or;
 use std::time::Duration;
 
 const MANY: usize = 60;
 
-fn start<C: Client>(store: &SharedStore<C>, name: &str, node: &str, ttl: Duration) -> Handle {
+fn start(store: &SharedStore, name: &str, node: &str, ttl: Duration) -> Handle {
     let election = Election::builder(name).node(node).ttl(ttl).store(store.clone());
     election.build().unwrap().start()
 }
 
 /// This process's part in as many elections.
-fn all<C: Client>(store: &SharedStore<C>, node: &str, ttl: Duration) -> Vec<Handle> {
+fn all(store: &SharedStore, node: &str, ttl: Duration) -> Vec<Handle> {
     (0..MANY).map(|number| start(store, &name(number), node, ttl)).collect()
 }
 
@@ -53,7 +52,7 @@ async fn shut_down(handles: Vec<Handle>) {
 }
 
 async fn each_election_has_a_leader_that_stays<B: Backend>(database: B) {
-    let store = database.sql().shared();
+    let store = Election::share(database.sql());
     let leaders = all(&store, "a", SHORT);
     let epochs = led(&leaders).await;
     renewed(&database, 5).await;
@@ -63,7 +62,7 @@ async fn each_election_has_a_leader_that_stays<B: Backend>(database: B) {
 
 /// Nothing of one election shows in another.
 async fn a_resignation_hands_over_one_election<B: Backend>(database: B) {
-    let (ours, theirs) = (database.sql().shared(), database.sql().shared());
+    let (ours, theirs) = (Election::share(database.sql()), Election::share(database.sql()));
     let leaders = all(&ours, "a", LONG);
     let epochs = led(&leaders).await;
     let followers = all(&theirs, "b", LONG);
@@ -82,7 +81,7 @@ async fn a_resignation_hands_over_one_election<B: Backend>(database: B) {
 
 /// Whoever goes in the middle of a question takes nothing with it.
 async fn an_election_that_is_dropped_ends_no_other<B: Backend>(database: B) {
-    let store = database.sql().shared();
+    let store = Election::share(database.sql());
     let leaders = all(&store, "a", SHORT);
     for round in 0..50 {
         let (handle, driver) = Election::builder(format!("gone-{round}"))
@@ -108,7 +107,7 @@ async fn an_election_that_is_dropped_ends_no_other<B: Backend>(database: B) {
 
 /// Somebody's lock on one row costs that election its leader, and no other.
 async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
-    let store = database.sql().shared();
+    let store = Election::share(database.sql());
     let leaders = all(&store, "a", Duration::from_secs(3));
     let epochs = led(&leaders).await;
     let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
@@ -124,24 +123,52 @@ async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
     shut_down(leaders).await;
 }
 
-async fn a_store_outlives_the_runtime_that_it_was_used_on<B: Backend>(database: B) {
-    let store = database.sql().shared();
-    let elsewhere = store.clone();
-    let first = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { led(&all(&elsewhere, "a", SHORT)).await })
-    });
-    let first = first.join().unwrap();
-    let leaders = all(&store, "b", SHORT);
-    for (again, before) in led(&leaders).await.iter().zip(&first) {
-        assert!(again > before);
+/// Two rows that others have locked do not keep a third election from being asked about.
+async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", Duration::from_secs(3));
+    led(&leaders).await;
+    let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
+    let lock = "UPDATE election_leader SET updated_ms = updated_ms \
+                WHERE ns IN ('tenant-7', 'tenant-8', 'tenant-9')";
+    B::run(&mut locked, lock).await.unwrap();
+    for lost in &leaders[7..10] {
+        until(lost, |status| status.tenure.is_none()).await;
     }
+    for round in 0..5 {
+        let newcomer = start(&store, &format!("new-{round}"), "a", Duration::from_secs(3));
+        newcomer.elected().await.unwrap();
+        let follower = start(&store, &name(0), "b", Duration::from_secs(3));
+        until(&follower, |status| status.leader.is_some()).await;
+        follower.shutdown().await;
+        newcomer.shutdown().await;
+    }
+    locked.rollback().await.unwrap();
+    led(&leaders).await;
     shut_down(leaders).await;
+}
+
+async fn a_store_whose_runtime_has_ended_says_so<B: Backend>(database: B) {
+    let sql = database.sql();
+    let elsewhere = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let store = Election::share(sql);
+            led(&[start(&store, "here", "a", SHORT)]).await;
+            store
+        })
+    });
+    let store = elsewhere.join().unwrap();
+    let late = start(&store, "there", "b", SHORT);
+    let told = until(&late, |status| status.error.is_some()).await.error.unwrap().to_string();
+    assert!(told.contains("share it anew"), "{told}");
+    late.shutdown().await;
+    drop(store); // outside of the runtime that it was used on
 }
 
 /// One that asks, and on PostgreSQL one that listens, however many elections there are.
 async fn many_elections_have_the_sessions_of_one<B: Served>(database: B) {
-    let store = database.sql().shared();
+    let store = Election::share(database.sql());
     let leaders = all(&store, "a", SHORT);
     led(&leaders).await;
     for leader in &leaders {
@@ -157,7 +184,7 @@ async fn many_elections_have_the_sessions_of_one<B: Served>(database: B) {
 }
 
 async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
-    let store = database.sql().shared();
+    let store = Election::share(database.sql());
     let leaders = all(&store, "a", SHORT);
     let epochs = led(&leaders).await;
     database.server().kill();
@@ -174,7 +201,8 @@ async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
 }
 
 tests! {
-    a_store_outlives_the_runtime_that_it_was_used_on: sqlite postgres mariadb;
+    locked_rows_do_not_starve_the_others: postgres mariadb;
+    a_store_whose_runtime_has_ended_says_so: sqlite postgres mariadb;
     many_elections_have_the_sessions_of_one: postgres mariadb;
     all_lead_again_once_the_server_is_back: postgres mariadb;
     each_election_has_a_leader_that_stays: sqlite postgres mariadb;

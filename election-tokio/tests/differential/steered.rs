@@ -259,13 +259,15 @@ impl<C: Client> Line<C> {
         let mut merged = statements.merge(&questions).expect("they are alike");
         loop {
             let call = merged.call();
-            let rows = if call.returns_rows {
-                self.fetch(call).await?
+            let (rows, affected) = if call.params.is_empty() {
+                C::send(&mut self.connection, call.sql).await?;
+                (Vec::new(), 0)
+            } else if call.returns_rows {
+                (self.fetch(call).await?, 0)
             } else {
-                self.run(&call).await?;
-                Vec::new()
+                (Vec::new(), self.run(&call).await?.affected)
             };
-            if let Progress::Done(mut answers) = merged.advance(&rows) {
+            if let Progress::Done(mut answers) = merged.advance(&rows, affected).map_err(misread)? {
                 return Ok(answers.pop().flatten());
             }
         }

@@ -1,9 +1,9 @@
 //! Questions that wait, and which of them go out next.
 
-use crate::StoreError;
+use crate::{StoreError, now};
 use async_channel::{Receiver, Sender};
 use election_core::{
-    Namespace,
+    Namespace, Timestamp,
     lease::{Answer, Failure, Query, Registration},
 };
 use std::collections::{HashSet, VecDeque};
@@ -18,18 +18,28 @@ pub(super) struct Ask {
     reply: Sender<Result<Answer, StoreError>>,
 }
 
-/// Questions that wait, the most urgent kind first. A leader that resigns holds up its successor, and a
-/// lease that is not renewed is lost. What has to be asked alone comes next, and what only informs comes
-/// last.
+/// Questions that wait, by kind. Every other turn is for resignations, which hold up successors, and for
+/// renewals, without which a lease is lost. The other kinds take turns, so that none waits for more than a few
+/// statements, however many wait of another kind.
 #[derive(Default)]
 pub(super) struct Line {
     waiting: [VecDeque<Ask>; KINDS],
+    turns: usize,
     /// Elections whose last question failed when it was asked alone.
     apart: HashSet<Namespace>,
+    /// They take up half of the time at most, unless nobody else waits: each may wait for a lock.
+    apart_again: Timestamp,
+    /// The server does not know statements for many.
+    alone: bool,
 }
 
-const KINDS: usize = 5;
+const KINDS: usize = 6;
+const RESIGN: usize = 0;
+const RENEW: usize = 1;
 const ALONE: usize = 2;
+const REGISTER: usize = 3;
+const READ: usize = 4;
+const APART: usize = 5;
 
 impl Ask {
     pub(super) fn new(
@@ -60,14 +70,18 @@ impl Line {
     }
 
     pub(super) fn join(&mut self, ask: Ask) {
+        let namespace = &ask.registration.namespace;
         let kind = match &ask.query {
-            _ if self.apart.contains(&ask.registration.namespace) => ALONE,
+            _ if self.apart.contains(namespace) => APART,
             query if !query.merges() => ALONE,
-            Query::Resign { .. } => 0,
-            Query::Renew { .. } => 1,
-            Query::Register { .. } => 3,
-            _ => 4,
+            Query::Resign { .. } => RESIGN,
+            Query::Renew { .. } => RENEW,
+            Query::Register { .. } => REGISTER,
+            _ => READ,
         };
+        if ask.query == Query::Unregister {
+            self.apart.remove(namespace); // it ends
+        }
         self.waiting[kind].push_back(ask);
     }
 
@@ -76,27 +90,38 @@ impl Line {
         self.waiting[ALONE].push_back(ask);
     }
 
-    /// An election that fails by itself takes no others with it: it is asked alone until it works.
-    pub(super) fn answered(&mut self, ask: &Ask, answer: &Result<Answer, StoreError>) {
+    /// From now on every question is asked alone.
+    pub(super) fn stop_merging(&mut self) {
+        self.alone = true;
+    }
+
+    /// A question was asked alone at `since`. An election that fails by itself takes no others with it: it
+    /// is asked alone until it works.
+    pub(super) fn note(
+        &mut self,
+        ask: &Ask,
+        answer: &Result<Answer, StoreError>,
+        since: Timestamp,
+    ) {
         let namespace = &ask.registration.namespace;
-        match answer {
-            Err(error) if matches!(error.kind, Failure::Conflict | Failure::Fatal) => {
-                self.apart.insert(namespace.clone());
-            }
-            Ok(_) if !self.apart.is_empty() => {
-                self.apart.remove(namespace);
-            }
-            _ => {}
+        let fails = |error: &StoreError| matches!(error.kind, Failure::Conflict | Failure::Fatal);
+        if answer.as_ref().is_err_and(fails) {
+            let now = now();
+            self.apart_again = now + now.since(since);
+            self.apart.insert(namespace.clone());
+        } else if answer.is_ok() && !self.apart.is_empty() {
+            self.apart.remove(namespace);
         }
     }
 
     /// Those whose turn it is: one, or several that merge; none if nobody waits any more.
-    pub(super) fn next(&mut self) -> Vec<Ask> {
+    pub(super) fn next(&mut self, now: Timestamp) -> Vec<Ask> {
         let mut turn = Vec::new();
-        for (kind, waiting) in self.waiting.iter_mut().enumerate() {
-            let room = if kind == ALONE { 1 } else { TOGETHER };
+        for kind in self.order(now) {
+            let single = self.alone || matches!(kind, ALONE | APART);
+            let room = if single { 1 } else { TOGETHER };
             while turn.len() < room {
-                match waiting.pop_front() {
+                match self.waiting[kind].pop_front() {
                     // Whoever asked may have given up.
                     Some(ask) if ask.reply.is_closed() => {}
                     Some(ask) => turn.push(ask),
@@ -108,6 +133,18 @@ impl Line {
             }
         }
         turn
+    }
+
+    /// The kinds in the order of this turn.
+    fn order(&mut self, now: Timestamp) -> [usize; KINDS] {
+        self.turns = self.turns.wrapping_add(1);
+        let mut rest = [ALONE, REGISTER, READ, APART];
+        rest.rotate_left(self.turns / 2 % 4);
+        if now < self.apart_again {
+            rest.sort_by_key(|kind| *kind == APART);
+        }
+        let [a, b, c, d] = rest;
+        if self.turns % 2 == 1 { [RESIGN, RENEW, a, b, c, d] } else { [a, b, c, d, RESIGN, RENEW] }
     }
 }
 
@@ -140,25 +177,49 @@ mod tests {
         turn.iter().map(|ask| ask.registration.namespace.as_str()).collect()
     }
 
+    const NOW: Timestamp = Timestamp::ZERO;
+
+    /// The turns until nobody waits.
+    fn turns(line: &mut Line) -> Vec<String> {
+        let mut turns = Vec::new();
+        while !line.is_empty() {
+            turns.push(names(&line.next(NOW)).join(" "));
+        }
+        turns
+    }
+
     #[test]
-    fn the_most_urgent_kind_goes_first_and_together() {
+    fn every_other_turn_is_for_what_cannot_wait() {
         let mut line = Line::default();
         let resign = Query::Resign { epoch: Epoch::new(7) };
+        let register = Query::Register { ttl: Duration::from_secs(15), sweep: false };
         let asked = [
-            ("a", &Query::Observe),
-            ("b", &Query::Others),
-            ("c", &renew()),
-            ("d", &resign),
-            ("e", &renew()),
-            ("f", &Query::Others),
+            ("read", &Query::Observe),
+            ("alone", &Query::Others),
+            ("renew", &renew()),
+            ("register", &register),
+            ("resign", &resign),
+            ("renewed", &renew()),
+            ("next", &Query::Others),
         ];
         let _answers: Vec<_> =
             asked.iter().map(|(name, query)| join(&mut line, name, query)).collect();
-        let turns = [&["d"][..], &["c", "e"], &["b"], &["f"], &["a"], &[]];
-        for turn in turns {
-            assert_eq!(names(&line.next()), turn);
-        }
-        assert!(line.is_empty());
+        let expected = ["resign", "register", "renew renewed", "read", "alone", "next"];
+        assert_eq!(turns(&mut line), expected);
+    }
+
+    /// Ten thousand of one kind must not hold up the others.
+    #[test]
+    fn no_kind_waits_for_all_of_another() {
+        let mut line = Line::default();
+        let many: Vec<_> = (0..3 * TOGETHER).map(|number| number.to_string()).collect();
+        let _renewals: Vec<_> = many.iter().map(|name| join(&mut line, name, &renew())).collect();
+        let _attempts: Vec<_> =
+            many.iter().map(|name| join(&mut line, name, &Query::Others)).collect();
+        let _reading = join(&mut line, "read", &Query::Observe);
+        let first: Vec<_> = (0..8).map(|_| names(&line.next(NOW)).join(" ")).collect();
+        assert!(first.contains(&"read".to_owned()), "{first:?}");
+        assert!(first.contains(&"0".to_owned()), "{first:?}");
     }
 
     #[test]
@@ -166,7 +227,7 @@ mod tests {
         let mut line = Line::default();
         drop(join(&mut line, "a", &renew()));
         let _answer = join(&mut line, "b", &renew());
-        assert_eq!(names(&line.next()), ["b"]);
+        assert_eq!(turns(&mut line), ["b"]);
     }
 
     #[test]
@@ -175,7 +236,15 @@ mod tests {
         let many = TOGETHER + 1;
         let _answers: Vec<_> =
             (0..many).map(|number| join(&mut line, &number.to_string(), &renew())).collect();
-        assert_eq!([line.next().len(), line.next().len()], [TOGETHER, 1]);
+        assert_eq!([line.next(NOW).len(), line.next(NOW).len()], [TOGETHER, 1]);
+    }
+
+    #[test]
+    fn a_server_without_statements_for_many_is_asked_one_by_one() {
+        let mut line = Line::default();
+        let _answers = [join(&mut line, "a", &renew()), join(&mut line, "b", &renew())];
+        line.stop_merging();
+        assert_eq!(turns(&mut line), ["a", "b"]);
     }
 
     /// Otherwise its lock would hold up all the others again and again.
@@ -183,15 +252,32 @@ mod tests {
     fn an_election_that_fails_alone_stays_alone_until_it_works() {
         let mut line = Line::default();
         let refused = || Err(StoreError::new(Failure::Conflict, "somebody has locked the row"));
-        let mut turns = |answer: Result<Answer, StoreError>| {
+        let mut after = |answer: Result<Answer, StoreError>| {
             let (ask, _answer) = Ask::new(&registration("a"), &renew());
-            line.answered(&ask, &answer);
+            line.note(&ask, &answer, now());
             let _answers = [join(&mut line, "a", &renew()), join(&mut line, "b", &renew())];
-            let turns = [line.next(), line.next()];
-            turns.map(|turn| names(&turn).join(" "))
+            let mut turns = turns(&mut line);
+            turns.sort();
+            turns
         };
-        assert_eq!(turns(refused()), ["b", "a"]);
-        assert_eq!(turns(Err(StoreError::new(Failure::Transient, "no server"))), ["b", "a"]);
-        assert_eq!(turns(Ok(Answer::Gone)), ["a b", ""]);
+        assert_eq!(after(refused()), ["a", "b"]);
+        assert_eq!(after(Err(StoreError::new(Failure::Transient, "no server"))), ["a", "b"]);
+        assert_eq!(after(Ok(Answer::Gone)), ["a b"]);
+    }
+
+    #[test]
+    fn those_apart_take_up_half_of_the_time_at_most() {
+        let mut line = Line::default();
+        let refused = Err(StoreError::new(Failure::Conflict, "somebody has locked the row"));
+        let (ask, _answer) = Ask::new(&registration("a"), &renew());
+        let began = now();
+        line.note(&ask, &refused, began);
+        line.apart_again = began + Duration::from_secs(2);
+        let _apart = join(&mut line, "a", &renew());
+        let others: Vec<_> = (0..9).map(|_| join(&mut line, "b", &Query::Others)).collect();
+        for _ in 0..others.len() {
+            assert_eq!(names(&line.next(began)), ["b"]);
+        }
+        assert_eq!(names(&line.next(began)), ["a"], "nobody else waits");
     }
 }
