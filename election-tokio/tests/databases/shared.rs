@@ -123,6 +123,34 @@ async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
     shut_down(leaders).await;
 }
 
+/// A statement for a few rows of a small table must not touch the others.
+async fn a_locked_row_of_a_small_table_costs_no_other_its_lease<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let ttl = Duration::from_secs(3);
+    let [a, b, c] = [0, 1, 2].map(|number| start(&store, &name(number), "a", ttl));
+    let epochs = led(&[a.clone(), b.clone(), c.clone()]).await;
+    let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
+    let lock = "UPDATE election_leader SET updated_ms = updated_ms WHERE ns = 'tenant-2'";
+    B::run(&mut locked, lock).await.unwrap();
+    until(&c, |status| status.tenure.is_none()).await;
+    let held = [&a, &b].map(|leader| leader.lease().map(|lease| lease.epoch()));
+    assert_eq!(held, [Some(epochs[0]), Some(epochs[1])]);
+    locked.rollback().await.unwrap();
+    shut_down(vec![a, b, c]).await;
+}
+
+async fn every_election_hears_of_changes<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", LONG);
+    for leader in &leaders {
+        until(leader, |status| status.listening).await;
+    }
+    let late = start(&store, "late", "a", LONG);
+    until(&late, |status| status.listening).await;
+    late.shutdown().await;
+    shut_down(leaders).await;
+}
+
 /// Two rows that others have locked do not keep a third election from being asked about.
 async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
     let store = Election::share(database.sql());
@@ -201,6 +229,8 @@ async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
 }
 
 tests! {
+    a_locked_row_of_a_small_table_costs_no_other_its_lease: postgres mariadb;
+    every_election_hears_of_changes: sqlite postgres;
     locked_rows_do_not_starve_the_others: postgres mariadb;
     a_store_whose_runtime_has_ended_says_so: sqlite postgres mariadb;
     many_elections_have_the_sessions_of_one: postgres mariadb;
