@@ -11,6 +11,8 @@ use futures_lite::future::or;
 use std::time::Duration;
 
 const MANY: usize = 60;
+/// No lease of this length ends for want of processor time.
+const MIDDLE: Duration = Duration::from_secs(3);
 
 fn start(store: &SharedStore, name: &str, node: &str, ttl: Duration) -> Handle {
     let election = Election::builder(name).node(node).ttl(ttl).store(store.clone());
@@ -53,9 +55,9 @@ async fn shut_down(handles: Vec<Handle>) {
 
 async fn each_election_has_a_leader_that_stays<B: Backend>(database: B) {
     let store = Election::share(database.sql());
-    let leaders = all(&store, "a", SHORT);
+    let leaders = all(&store, "a", MIDDLE);
     let epochs = led(&leaders).await;
-    renewed(&database, 5).await;
+    renewed(&database, 3).await;
     assert_eq!(led(&leaders).await, epochs);
     shut_down(leaders).await;
 }
@@ -82,11 +84,11 @@ async fn a_resignation_hands_over_one_election<B: Backend>(database: B) {
 /// Whoever goes in the middle of a question takes nothing with it.
 async fn an_election_that_is_dropped_ends_no_other<B: Backend>(database: B) {
     let store = Election::share(database.sql());
-    let leaders = all(&store, "a", SHORT);
+    let leaders = all(&store, "a", MIDDLE);
     for round in 0..50 {
         let (handle, driver) = Election::builder(format!("gone-{round}"))
             .node("a")
-            .ttl(SHORT)
+            .ttl(MIDDLE)
             .store(store.clone())
             .build()
             .unwrap()
@@ -100,7 +102,7 @@ async fn an_election_that_is_dropped_ends_no_other<B: Backend>(database: B) {
         drop(handle);
     }
     let epochs = led(&leaders).await;
-    renewed(&database, 5).await;
+    renewed(&database, 3).await;
     assert_eq!(led(&leaders).await, epochs);
     shut_down(leaders).await;
 }
@@ -108,7 +110,7 @@ async fn an_election_that_is_dropped_ends_no_other<B: Backend>(database: B) {
 /// Somebody's lock on one row costs that election its leader, and no other.
 async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
     let store = Election::share(database.sql());
-    let leaders = all(&store, "a", Duration::from_secs(3));
+    let leaders = all(&store, "a", MIDDLE);
     let epochs = led(&leaders).await;
     let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
     let lock = "UPDATE election_leader SET updated_ms = updated_ms WHERE ns = 'tenant-7'";
@@ -126,8 +128,7 @@ async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
 /// A statement for a few rows of a small table must not touch the others.
 async fn a_locked_row_of_a_small_table_costs_no_other_its_lease<B: Backend>(database: B) {
     let store = Election::share(database.sql());
-    let ttl = Duration::from_secs(3);
-    let [a, b, c] = [0, 1, 2].map(|number| start(&store, &name(number), "a", ttl));
+    let [a, b, c] = [0, 1, 2].map(|number| start(&store, &name(number), "a", MIDDLE));
     let epochs = led(&[a.clone(), b.clone(), c.clone()]).await;
     let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
     let lock = "UPDATE election_leader SET updated_ms = updated_ms WHERE ns = 'tenant-2'";
@@ -154,7 +155,7 @@ async fn every_election_hears_of_changes<B: Backend>(database: B) {
 /// Two rows that others have locked do not keep a third election from being asked about.
 async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
     let store = Election::share(database.sql());
-    let leaders = all(&store, "a", Duration::from_secs(3));
+    let leaders = all(&store, "a", MIDDLE);
     led(&leaders).await;
     let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
     let lock = "UPDATE election_leader SET updated_ms = updated_ms \
@@ -164,9 +165,9 @@ async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
         until(lost, |status| status.tenure.is_none()).await;
     }
     for round in 0..5 {
-        let newcomer = start(&store, &format!("new-{round}"), "a", Duration::from_secs(3));
+        let newcomer = start(&store, &format!("new-{round}"), "a", MIDDLE);
         newcomer.elected().await.unwrap();
-        let follower = start(&store, &name(0), "b", Duration::from_secs(3));
+        let follower = start(&store, &name(0), "b", MIDDLE);
         until(&follower, |status| status.leader.is_some()).await;
         follower.shutdown().await;
         newcomer.shutdown().await;
