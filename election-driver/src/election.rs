@@ -99,6 +99,30 @@ impl<R: Runtime + Default> Election<R, NoStore> {
     }
 }
 
+#[cfg(feature = "_sql")]
+impl<R: Runtime + Default> Election<R, NoStore> {
+    /// One store for many elections of this process: each takes a clone, and all of them use one
+    /// connection. Begins two tasks on the runtime, which end with the last clone.
+    ///
+    /// ```no_run
+    /// # use election_driver::{Election, Runtime, SqlStore};
+    /// # #[cfg(feature = "sqlite")]
+    /// # fn example<R: Runtime + Default>() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = Election::<R>::share(election_driver::SqliteStore::open("app.db")?);
+    /// let mut tenants = Vec::new();
+    /// for tenant in ["acme", "globex", "initech"] {
+    ///     let election = Election::<R>::builder(tenant).store(store.clone()).build()?;
+    ///     tenants.push(election.start());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn share<C: crate::store::Client>(store: crate::SqlStore<C>) -> crate::SharedStore {
+        crate::SharedStore::start(&R::default(), store)
+    }
+}
+
 impl<R: Runtime> Election<R, NoStore> {
     /// Like [`builder`](Self::builder), on the given runtime.
     pub fn builder_on(runtime: R, name: impl Into<String>) -> Builder<R, NoStore> {

@@ -20,6 +20,7 @@ pages! {
     comparison "guide/comparison.md"
     fencing "guide/fencing.md"
     guarantees "guide/guarantees.md"
+    many "guide/many.md"
     production "guide/production.md"
     reference "guide/reference.md"
     shutdown "guide/shutdown.md" "../pictures/drain.md"

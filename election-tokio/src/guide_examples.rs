@@ -5,6 +5,8 @@
 mod choosing {}
 #[doc = include_str!("pages/fencing.md")]
 mod fencing {}
+#[doc = include_str!("pages/many.md")]
+mod many {}
 #[doc = include_str!("pages/shutdown.md")]
 mod shutdown {}
 #[doc = include_str!("pages/testing.md")]

@@ -19,17 +19,51 @@ pub(super) const OTHERS: &str = "SELECT candidate_id FROM {candidate} \
      WHERE ns = {:ns} AND expires_ms > {now} \
      AND (candidate_id <> {:id} OR incarnation <> {:inc}) LIMIT 1";
 
-/// SQLite, and whatever speaks PostgreSQL's protocol.
-pub(super) const UPSERT_CANDIDATE: &str = "INSERT INTO {candidate} \
-     (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
-     VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
-     ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET \
-     label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
-     expires_ms = excluded.expires_ms";
+/// A new entry of the list, from these values.
+macro_rules! candidate {
+    ($values:expr) => {
+        concat!(
+            "INSERT INTO {candidate} \
+             (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) ",
+            $values
+        )
+    };
+}
+pub(super) use candidate;
 
-pub(super) const VACATE: &str = "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
-     label = NULL, expires_ms = {now}, updated_ms = {now} \
-     WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND epoch = {:epoch}";
+/// SQLite, and whatever speaks PostgreSQL's protocol.
+macro_rules! upsert_candidate {
+    ($values:expr) => {
+        concat!(
+            $crate::sql::common::candidate!($values),
+            " ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET label = excluded.label, \
+             last_heartbeat_ms = excluded.last_heartbeat_ms, expires_ms = excluded.expires_ms"
+        )
+    };
+}
+
+pub(super) use upsert_candidate;
+
+pub(super) const UPSERT_CANDIDATE: &str =
+    upsert_candidate!("VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl})");
+
+/// What vacates a row.
+macro_rules! vacated {
+    () => {
+        "leader_id = NULL, incarnation = NULL, label = NULL, expires_ms = {now}, updated_ms = {now}"
+    };
+}
+pub(super) use vacated;
+
+/// The row of one term.
+macro_rules! of_term {
+    () => {
+        "ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND epoch = {:epoch}"
+    };
+}
+pub(super) use of_term;
+
+pub(super) const VACATE: &str = concat!("UPDATE {leader} SET ", vacated!(), " WHERE ", of_term!());
 
 pub(super) const REQUEST_RESIGN: &str = "UPDATE {leader} \
      SET resign_requested_epoch = {:epoch}, updated_ms = {now} \

@@ -14,7 +14,8 @@
 //! What holds in every dialect:
 //!
 //! * Each call is one atomic statement. A won attempt, a renewal and a resignation take exactly one
-//!   call.
+//!   call. (Questions that are [merged](Statements::merge) take one for all; renewals on MySQL, a
+//!   transaction.)
 //! * The database's clock decides about expiry, read when the statement executes. No statement uses
 //!   a clock that stands still during a transaction.
 //! * The leader row is never deleted: it keeps the newest epoch, so that the next one is higher.
@@ -41,6 +42,7 @@ mod common;
 mod dialect;
 mod exchange;
 mod fence;
+mod many;
 mod mysql;
 mod postgres;
 mod rows;
@@ -54,6 +56,7 @@ mod value;
 pub use dialect::{Dialect, UnknownDialect};
 pub use exchange::{Exchange, Progress};
 pub use fence::Fence;
+pub use many::{Merged, Question};
 pub use rows::{CandidateRow, ElectionRow, RowError};
 pub use schema::{Migration, Schema};
 pub use statements::{Call, Statements};

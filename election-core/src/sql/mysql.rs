@@ -19,8 +19,8 @@
 //! changes nothing is no write; the row is removed and made anew.
 
 use super::{
-    common,
-    template::{Templates, Told},
+    common::{self, candidate, of_term, vacated},
+    template::{Many, Templates, Told},
 };
 
 /// What a reader wants to know of a leader row.
@@ -28,6 +28,54 @@ macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
          CAST(resign_requested_epoch <=> epoch AS SIGNED), elected_ms"
+    };
+}
+
+/// A renewal of the rows that a table names, or of one; what is added to the ordinal is zero. A lease that
+/// was found to run when its row was locked needs no other proof that it runs.
+macro_rules! renewal {
+    ($rows:expr, $zero:literal, $runs:literal) => {
+        concat!(
+            "UPDATE ",
+            $rows,
+            " SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, updated_ms = {now}, \
+             renewals = {:n}",
+            $zero,
+            " WHERE ",
+            of_term!(),
+            " AND renewals < {:n}",
+            $runs
+        )
+    };
+}
+
+macro_rules! registration {
+    ($values:expr) => {
+        concat!(
+            candidate!($values),
+            " ON DUPLICATE KEY UPDATE label = VALUES(label), \
+             last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)"
+        )
+    };
+}
+
+/// The questions about many elections, as a table.
+macro_rules! asked {
+    () => {
+        "JSON_TABLE(CONVERT({:asked} USING utf8mb4), '$[*]' COLUMNS (\
+         q_ns VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.ns', \
+         q_id VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.id', \
+         q_inc VARCHAR(36) CHARACTER SET utf8mb4 PATH '$.inc', \
+         q_label VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.label', \
+         q_epoch BIGINT PATH '$.epoch', q_n BIGINT PATH '$.n', q_ttl BIGINT PATH '$.ttl', \
+         q_kept BIGINT PATH '$.kept')) AS asked"
+    };
+}
+
+/// Their rows. A small table would be scanned, and other elections' rows locked with it.
+macro_rules! rows {
+    () => {
+        concat!(asked!(), " STRAIGHT_JOIN {leader} FORCE INDEX (PRIMARY)")
     };
 }
 
@@ -51,16 +99,13 @@ pub(super) const TEMPLATES: Templates = Templates {
         "INSERT IGNORE INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now})",
     ),
-    renew: "UPDATE {leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, updated_ms = {now}, \
-            renewals = {:n} + 0*LAST_INSERT_ID(IF(resign_requested_epoch <=> epoch, 1, 2)) \
-            WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
-            AND epoch = {:epoch} AND renewals < {:n} AND expires_ms > {now}",
+    renew: renewal!(
+        "{leader}",
+        " + 0*LAST_INSERT_ID(IF(resign_requested_epoch <=> epoch, 1, 2))",
+        " AND expires_ms > {now}"
+    ),
     resign: common::VACATE,
-    register: "INSERT INTO {candidate} \
-               (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
-               VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
-               ON DUPLICATE KEY UPDATE label = VALUES(label), \
-               last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)",
+    register: registration!("VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl})"),
     sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT {swept}",
     unregister: common::UNREGISTER,
     others: common::OTHERS,
@@ -84,6 +129,24 @@ pub(super) const TEMPLATES: Templates = Templates {
         "INSERT INTO {fence} (ns, epoch) VALUES ({:ns}, {:epoch})",
     ]),
     seed_server: None,
+    many: Many {
+        read: concat!(row!(), ", ns FROM ", rows!(), " WHERE ns = {:ns}"),
+        lock: Some(concat!(
+            "SELECT ns, {:kept}, CAST(resign_requested_epoch <=> epoch AS SIGNED) \
+             FROM ",
+            rows!(),
+            " WHERE ",
+            of_term!(),
+            " AND renewals < {:n} AND expires_ms > {now} FOR UPDATE SKIP LOCKED"
+        )),
+        renew: renewal!(rows!(), "", ""),
+        resign: concat!("UPDATE ", rows!(), " SET ", vacated!(), " WHERE ", of_term!()),
+        register: registration!(concat!(
+            "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
+            asked!()
+        )),
+        tell: None,
+    },
 };
 
 pub(super) const TABLES: &[&str] = &[

@@ -26,8 +26,8 @@
 //! from it.
 
 use super::{
-    common,
-    template::{Templates, Told},
+    common::{self, of_term, upsert_candidate, vacated},
+    template::{Many, Templates, Told},
 };
 
 /// The last condition of a write's WHERE clause, and always true.
@@ -94,6 +94,78 @@ macro_rules! row {
     };
 }
 
+/// A renewal: what comes before it, after the assignments, and first of what it returns.
+macro_rules! renewal {
+    ($before:expr, $from:expr, $first:literal) => {
+        concat!(
+            $before,
+            "UPDATE {leader} l SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
+             updated_ms = {now}",
+            $from,
+            " WHERE ",
+            of_term!(),
+            " AND l.renewals < {:n} \
+             AND (l.expires_ms > {now} OR ({:leads}::bigint = 1 AND {history} > 1 AND NOT \
+             COALESCE({now} - ",
+            since!(),
+            " >= l.ttl_ms, false))) AND ({:leads}::bigint = 1 OR ",
+            outlasted!(),
+            ") AND ",
+            bounded!(),
+            " RETURNING ",
+            $first,
+            "l.expires_ms - {now}, COALESCE(l.resign_requested_epoch = l.epoch, false)::int::bigint"
+        )
+    };
+}
+
+/// Tells of a row that was vacated, or whose holder is asked to resign.
+macro_rules! notice {
+    ($from:expr) => {
+        concat!(
+            "SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_strip_nulls(\
+             pg_catalog.json_build_object('ns', ns, 'action', \
+             CASE WHEN leader_id IS NULL THEN 'resigned' ELSE 'request_resign' END, \
+             'leader_id', COALESCE(leader_id, {:id}::text), 'incarnation', {:inc}::text, \
+             'epoch', epoch))::text) FROM {leader}",
+            $from,
+            " WHERE ns = {:ns} AND (leader_id IS NULL) = ({:id}::text IS NOT NULL) \
+             AND (leader_id IS NULL OR resign_requested_epoch = epoch)"
+        )
+    };
+}
+
+/// Locks the rows of these terms, in one order, but for those that somebody else has locked: one must
+/// not hold up the rest.
+macro_rules! locked {
+    () => {
+        concat!(
+            "WITH asked AS MATERIALIZED (SELECT * FROM ",
+            asked!(),
+            "), locked AS MATERIALIZED (SELECT ns AS locked_ns FROM {leader} l, asked WHERE ",
+            of_term!(),
+            " ORDER BY ns FOR NO KEY UPDATE OF l SKIP LOCKED) "
+        )
+    };
+}
+
+/// The rows that were locked.
+macro_rules! from_locked {
+    () => {
+        " FROM asked JOIN locked ON locked_ns = q_ns"
+    };
+}
+
+/// The questions about many elections, as a table.
+macro_rules! asked {
+    () => {
+        "(SELECT ns AS q_ns, id AS q_id, inc AS q_inc, label AS q_label, epoch AS q_epoch, \
+         n AS q_n, ttl AS q_ttl, kept AS q_kept, leads AS q_leads \
+         FROM pg_catalog.json_to_recordset({:asked}::json) AS j(ns text, id text, inc text, \
+         label text, epoch bigint, n bigint, ttl bigint, kept bigint, leads bigint)) asked"
+    };
+}
+
 pub(super) const TEMPLATES: Templates = Templates {
     told: Told {
         // A double is cheaper than numeric, and exact to the microsecond until the year 2242.
@@ -142,20 +214,7 @@ pub(super) const TEMPLATES: Templates = Templates {
         "INSERT INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",
     ),
-    renew: concat!(
-        "UPDATE {leader} l SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
-         updated_ms = {now} WHERE l.ns = {:ns} AND l.leader_id = {:id} \
-         AND l.incarnation = {:inc} AND l.epoch = {:epoch} AND l.renewals < {:n} \
-         AND (l.expires_ms > {now} OR ({:leads}::bigint = 1 AND {history} > 1 AND NOT \
-         COALESCE({now} - ",
-        since!(),
-        " >= l.ttl_ms, false))) AND ({:leads}::bigint = 1 OR ",
-        outlasted!(),
-        ") AND ",
-        bounded!(),
-        " RETURNING l.expires_ms - {now}, \
-         COALESCE(l.resign_requested_epoch = l.epoch, false)::int::bigint"
-    ),
+    renew: renewal!("", "", ""),
     resign: common::VACATE,
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
@@ -164,15 +223,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
     ask_leader: common::ASK_LEADER,
-    tell: Some(
-        "SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_strip_nulls(pg_catalog.json_build_object(\
-         'ns', ns, 'action', \
-         CASE WHEN leader_id IS NULL THEN 'resigned' ELSE 'request_resign' END, \
-         'leader_id', COALESCE(leader_id, {:id}::text), 'incarnation', {:inc}::text, \
-         'epoch', epoch))::text) FROM {leader} \
-         WHERE ns = {:ns} AND (leader_id IS NULL) = ({:id}::text IS NOT NULL) \
-         AND (leader_id IS NULL OR resign_requested_epoch = epoch)",
-    ),
+    tell: Some(notice!("")),
     // The fence may have to wait for the lock, so it uses the clock that goes on during the
     // statement. Its settings end with the transaction. A tighter bound of the caller stays. After
     // a step back of the clock, no bound is longer than a lease, let alone than PostgreSQL can
@@ -200,6 +251,32 @@ pub(super) const TEMPLATES: Templates = Templates {
          VALUES ({system}, {history}, {now}) ON CONFLICT (system, history) DO UPDATE SET since_ms = EXCLUDED.since_ms \
          WHERE s.since_ms > EXCLUDED.since_ms",
     ),
+    many: Many {
+        read: concat!(
+            row!(),
+            ", ns, ",
+            server!(),
+            " FROM {leader}, ",
+            asked!(),
+            " WHERE ns = {:ns}"
+        ),
+        lock: None,
+        renew: renewal!(locked!(), from_locked!(), "l.ns, "),
+        resign: concat!(
+            locked!(),
+            "UPDATE {leader} l SET ",
+            vacated!(),
+            from_locked!(),
+            " WHERE ",
+            of_term!(),
+            " RETURNING l.ns"
+        ),
+        register: upsert_candidate!(concat!(
+            "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
+            asked!()
+        )),
+        tell: Some(notice!(concat!(", ", asked!()))),
+    },
 };
 
 /// Names compare byte by byte whatever the database's collation.

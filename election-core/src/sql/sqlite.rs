@@ -6,8 +6,8 @@
 //! lose.
 
 use super::{
-    common,
-    template::{Templates, Told},
+    common::{self, of_term, upsert_candidate, vacated},
+    template::{Many, Templates, Told},
 };
 
 /// What a reader wants to know of a leader row.
@@ -15,6 +15,33 @@ macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
          resign_requested_epoch IS epoch, elected_ms"
+    };
+}
+
+/// A renewal, from this table, that returns this first.
+macro_rules! renewal {
+    ($from:expr, $first:literal) => {
+        concat!(
+            "UPDATE {leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
+             updated_ms = {now}",
+            $from,
+            " WHERE ",
+            of_term!(),
+            " AND renewals < {:n} AND expires_ms > {now} RETURNING ",
+            $first,
+            "expires_ms - {now}, resign_requested_epoch IS epoch"
+        )
+    };
+}
+
+/// The questions about many elections, as a table.
+macro_rules! asked {
+    () => {
+        "(SELECT json_extract(value, '$.ns') AS q_ns, json_extract(value, '$.id') AS q_id, \
+         json_extract(value, '$.inc') AS q_inc, json_extract(value, '$.label') AS q_label, \
+         json_extract(value, '$.epoch') AS q_epoch, json_extract(value, '$.n') AS q_n, \
+         json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
+         FROM json_each({:asked}))"
     };
 }
 
@@ -41,10 +68,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: None,
-    renew: "UPDATE {leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
-            updated_ms = {now} WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
-            AND epoch = {:epoch} AND renewals < {:n} AND expires_ms > {now} \
-            RETURNING expires_ms - {now}, resign_requested_epoch IS epoch",
+    renew: renewal!("", ""),
     resign: common::VACATE,
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
@@ -62,6 +86,27 @@ pub(super) const TEMPLATES: Templates = Templates {
     seed_fence: None,
     rewrite_fence: None,
     seed_server: None,
+    many: Many {
+        read: concat!(row!(), ", ns FROM {leader}, ", asked!(), " WHERE ns = {:ns}"),
+        lock: None,
+        renew: renewal!(concat!(" FROM ", asked!()), "ns, "),
+        resign: concat!(
+            "UPDATE {leader} SET ",
+            vacated!(),
+            " FROM ",
+            asked!(),
+            " WHERE ",
+            of_term!(),
+            " RETURNING ns"
+        ),
+        // The condition tells the conflict's clause from a join's.
+        register: upsert_candidate!(concat!(
+            "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
+            asked!(),
+            " WHERE true"
+        )),
+        tell: None,
+    },
 };
 
 pub(super) const TABLES: &[&str] = &[

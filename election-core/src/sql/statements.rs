@@ -190,7 +190,8 @@ fn placeholder<'a>(param: Param) -> Value<'a> {
         | Param::Incarnation
         | Param::Label
         | Param::HolderId
-        | Param::HolderIncarnation => Value::Text("".into()),
+        | Param::HolderIncarnation
+        | Param::Asked => Value::Text("".into()),
         Param::Ttl
         | Param::Kept
         | Param::Seen

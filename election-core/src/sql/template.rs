@@ -2,7 +2,9 @@
 //!
 //! `{leader}`, `{candidate}`, `{fence}`, `{server}` and `{schema}` stand for tables, `{channel}` for
 //! PostgreSQL's notification channel, `{now}` for the dialect's clock, `{swept}` for the limit of a sweep, `{system}` and `{history}` for the
-//! server's cluster and the number of its history there, and `{:name}` for a bound parameter.
+//! server's cluster and the number of its history there, and `{:name}` for a bound parameter. In a
+//! statement about many elections `{:asked}` is the only parameter, and `{:name}` a column of the table that
+//! the dialect makes of it.
 
 use super::{
     common::SWEPT,
@@ -68,6 +70,20 @@ pub(super) struct Templates<T = &'static str> {
     pub(super) rewrite_fence: Option<[T; 2]>,
     /// Records since when the server's history is known, where it can tell.
     pub(super) seed_server: Option<T>,
+    pub(super) many: Many<T>,
+}
+
+/// Statements about many elections of one process. Those that return rows begin each with its namespace,
+/// but for `read`, where it stands where [`elections`](Templates::elections) has it.
+#[derive(Clone, Debug)]
+pub(super) struct Many<T = &'static str> {
+    pub(super) read: T,
+    /// Locks the rows that can be renewed, and returns what `renew` cannot.
+    pub(super) lock: Option<T>,
+    pub(super) renew: T,
+    pub(super) resign: T,
+    pub(super) register: T,
+    pub(super) tell: Option<T>,
 }
 
 impl Templates {
@@ -94,6 +110,14 @@ impl Templates {
             seed_fence: self.seed_fence.map(render),
             rewrite_fence: self.rewrite_fence.map(|both| both.map(render)),
             seed_server: self.seed_server.map(render),
+            many: Many {
+                read: render(self.many.read),
+                lock: self.many.lock.map(render),
+                renew: render(self.many.renew),
+                resign: render(self.many.resign),
+                register: render(self.many.register),
+                tell: self.many.tell.map(render),
+            },
         }
     }
 }
@@ -117,28 +141,38 @@ pub(super) enum Param {
     Since,
     Leads,
     Version,
+    /// The questions about many elections.
+    Asked,
 }
+
+/// Each parameter's name in the templates.
+const NAMES: [(&str, Param); 16] = [
+    ("ns", Param::Namespace),
+    ("id", Param::Id),
+    ("inc", Param::Incarnation),
+    ("label", Param::Label),
+    ("ttl", Param::Ttl),
+    ("kept", Param::Kept),
+    ("seen", Param::Seen),
+    ("epoch", Param::Epoch),
+    ("n", Param::Ordinal),
+    ("holder", Param::HolderId),
+    ("holder_inc", Param::HolderIncarnation),
+    ("history", Param::History),
+    ("since", Param::Since),
+    ("leads", Param::Leads),
+    ("version", Param::Version),
+    ("asked", Param::Asked),
+];
 
 impl Param {
     fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "ns" => Self::Namespace,
-            "id" => Self::Id,
-            "inc" => Self::Incarnation,
-            "label" => Self::Label,
-            "ttl" => Self::Ttl,
-            "kept" => Self::Kept,
-            "seen" => Self::Seen,
-            "epoch" => Self::Epoch,
-            "n" => Self::Ordinal,
-            "holder" => Self::HolderId,
-            "holder_inc" => Self::HolderIncarnation,
-            "history" => Self::History,
-            "since" => Self::Since,
-            "leads" => Self::Leads,
-            "version" => Self::Version,
-            _ => return None,
-        })
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, param)| *param)
+    }
+
+    /// Its name in the templates.
+    pub(super) fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, param)| *param == self).map_or("", |(name, _)| *name)
     }
 }
 
@@ -148,6 +182,8 @@ pub(super) struct Rendered {
     pub(super) text: String,
     /// What to bind, in the order of the placeholders.
     pub(super) params: Vec<Param>,
+    /// The columns that a statement about many elections uses of what was asked.
+    pub(super) columns: Vec<Param>,
     /// Taken from the template, because a name in the text may be any word.
     pub(super) returns_rows: bool,
 }
@@ -158,12 +194,15 @@ pub(super) fn render(dialect: Dialect, told: Told, tables: &Tables, template: &s
     let returns_rows = template.starts_with("SELECT")
         || template.starts_with("WITH")
         || template.contains("RETURNING");
-    let mut rendered = Rendered { text: String::new(), params: Vec::new(), returns_rows };
+    let (text, params, columns) = Default::default();
+    let mut rendered = Rendered { text, params, columns, returns_rows };
+    let many = template.contains("{:asked}");
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((hole, after)) = after.split_once('}') else { break };
         rendered.text.push_str(before);
         match (hole, hole.strip_prefix(':').and_then(Param::named)) {
+            (_, Some(param)) if many && param != Param::Asked => rendered.column(param),
             (_, Some(param)) => rendered.placeholder(dialect, param),
             ("now", _) => rendered.text.push_str(told.now),
             ("system", _) => rendered.text.push_str(told.system),
@@ -182,6 +221,13 @@ pub(super) fn render(dialect: Dialect, told: Told, tables: &Tables, template: &s
 }
 
 impl Rendered {
+    fn column(&mut self, param: Param) {
+        if !self.columns.contains(&param) {
+            self.columns.push(param);
+        }
+        self.text.push_str(&format!("q_{}", param.name()));
+    }
+
     fn placeholder(&mut self, dialect: Dialect, param: Param) {
         let known = self.params.iter().position(|earlier| *earlier == param);
         let number = match (dialect, known) {

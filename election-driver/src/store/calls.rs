@@ -35,6 +35,11 @@ macro_rules! sqlx_calls {
                 .map_err(|error| $explain(error, Failure::Ambiguous))?;
             Ok((done.rows_affected(), $id(&done)))
         }
+
+        async fn send(connection: &mut $connection, sql: &str) -> Result<(), StoreError> {
+            let sent = sqlx::Executor::execute(connection, sqlx::AssertSqlSafe(sql)).await;
+            sent.map(|_| ()).map_err(|error| $explain(error, Failure::Ambiguous))
+        }
     };
     // Where the server is elsewhere.
     (prepared for $connection:ty, of $database:ty, explain: $explain:path, unless: $unless:expr) => {

@@ -1,9 +1,9 @@
 //! The differences between the databases, behind one trait.
 
-use super::{Pause, progress::Progress, timeouts::Timeouts};
-use crate::{Notifications, StoreError};
+use super::{Pause, news::NewsStream, progress::Progress, timeouts::Timeouts};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::Failure,
     sql::{Call, Dialect, Schema, Statements, Tables, Value},
 };
 use std::{borrow::Cow, future::Future, time::Duration};
@@ -198,6 +198,12 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
+    /// Sends a statement as text, without preparing it.
+    fn send(
+        connection: &mut Self::Connection,
+        sql: &str,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     /// Prepares a statement that will be run, where that saves a round trip.
     fn prepare(
         &self,
@@ -287,9 +293,14 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The statement after a migration that succeeded.
     const END_MIGRATION: &'static str;
 
-    /// Derives this client's own timeouts from the elector's timing.
-    fn bound_waits(&mut self, config: &Config);
+    /// Whether the server does not know the statements for many elections.
+    fn cannot_merge(_error: &StoreError) -> bool {
+        false
+    }
 
-    /// The notices that the database sends about one election.
-    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications;
+    /// Derives this client's own timeouts from the elector's timing.
+    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration);
+
+    /// What the database tells unasked.
+    fn news(&self, pause: Pause) -> NewsStream;
 }

@@ -64,6 +64,13 @@ impl StoreError {
         self.source.as_ref().is_some_and(|source| source.is::<Connecting>())
     }
 
+    /// The same error, for somebody else who waits for the same statement.
+    #[cfg(feature = "_sql")]
+    pub(crate) fn shared(&self) -> Self {
+        let error = Self::new(self.kind, self.told()).coded(self.code);
+        if self.is_connecting() { error.with_source(Connecting) } else { error }
+    }
+
     /// The error and its cause, in one line.
     #[cfg(feature = "_sql")]
     pub(crate) fn told(&self) -> String {

@@ -1,7 +1,10 @@
 //! The file of a SQLite database: which files are allowed, whether it is still the same file, and
 //! when it is written.
 
-use super::{Notice, Notifications, filesystem};
+use super::{
+    Notice, filesystem,
+    news::{News, NewsStream},
+};
 use crate::StoreError;
 use election_core::lease::Failure;
 use futures_lite::StreamExt as _;
@@ -250,7 +253,7 @@ pub(super) fn touch(path: &Path) {
 ///
 /// kqueue (the BSDs) opens what it watches, and whatever is new beside it: closing the database or
 /// its index there would drop the locks that SQLite holds on them. So nothing is watched by it.
-pub(super) fn touches(path: &Path) -> Notifications {
+pub(super) fn touches(path: &Path) -> NewsStream {
     if RecommendedWatcher::kind() == WatcherKind::Kqueue {
         return Box::pin(futures_lite::stream::pending());
     }
@@ -260,9 +263,9 @@ pub(super) fn touches(path: &Path) -> Notifications {
             let touches =
                 futures_lite::stream::unfold((receiver, watcher), |(receiver, watcher)| async {
                     receiver.recv().await.ok()?;
-                    Some((Notice::Wake, (receiver, watcher)))
+                    Some((News::All(Notice::Wake), (receiver, watcher)))
                 });
-            Box::pin(futures_lite::stream::once(Notice::Listening).chain(touches))
+            Box::pin(futures_lite::stream::once(News::All(Notice::Listening)).chain(touches))
         }
         Err(error) => {
             tracing::warn!(%error, "the database file cannot be watched; polling only");
@@ -328,7 +331,7 @@ mod tests {
         let file = directory.path().join("e.db");
         let mut notices = touches(&file);
         block_on(async {
-            assert_eq!(notices.next().await, Some(Notice::Listening));
+            assert!(matches!(notices.next().await, Some(News::All(Notice::Listening))));
             assert!(poll_once(notices.next()).await.is_none());
             make(&file).unwrap();
             let long = std::time::Instant::now() + std::time::Duration::from_secs(10);

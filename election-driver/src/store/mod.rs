@@ -19,12 +19,16 @@ mod hosts;
 mod link;
 #[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(feature = "_sql")]
+mod news;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "_sql")]
 mod progress;
 #[cfg(feature = "_sql")]
 mod session;
+#[cfg(feature = "_sql")]
+mod shared;
 #[cfg(feature = "_sql")]
 mod sql;
 #[cfg(feature = "sqlite")]
@@ -51,6 +55,8 @@ pub use mysql::MySqlStore;
 pub use postgres::PgStore;
 #[cfg(feature = "conformance")]
 pub(crate) use session::Session;
+#[cfg(feature = "_sql")]
+pub use shared::SharedStore;
 #[cfg(feature = "_sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]

@@ -11,17 +11,18 @@ use super::{
     choice::Choice,
     client::{Client, Reach},
     hosts,
+    news::NewsStream,
     progress::Progress,
     sql::SqlStore,
     timeouts::{Timeouts, within},
     transport::{self, Transport},
 };
-use crate::{Notifications, StoreError};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::Failure,
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::{DEADLOCK, DENIED, MISSING, NO_COLUMN, explain, is};
+use errors::{DEADLOCK, DENIED, MISSING, NO_COLUMN, SYNTAX, explain, is};
 use session::Named;
 use settings::Settings;
 use sqlx::{
@@ -242,6 +243,15 @@ impl Client for MySqlServer {
         StoreError { context: context.to_owned(), ..error }
     }
 
+    fn cannot_merge(error: &StoreError) -> bool {
+        is(error, &[SYNTAX])
+    }
+
+    /// The session is as good as before.
+    fn is_refusal(error: &StoreError) -> bool {
+        error.kind == Failure::Conflict || Self::cannot_merge(error)
+    }
+
     /// Usual when sixteen contenders create one row at the same time.
     fn lost_a_deadlock(error: &StoreError) -> bool {
         is(error, &[DEADLOCK])
@@ -322,12 +332,12 @@ impl Client for MySqlServer {
         Some(())
     }
 
-    fn bound_waits(&mut self, config: &Config) {
-        self.timeouts = Timeouts::of(config);
+    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.timeouts = Timeouts::of(attempt_timeout, ttl);
     }
 
     /// There is nothing to listen to; the elector polls.
-    fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
+    fn news(&self, _: Pause) -> NewsStream {
         Box::pin(futures_lite::stream::pending())
     }
 

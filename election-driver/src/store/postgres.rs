@@ -18,14 +18,15 @@ use super::{
     choice::Choice,
     client::Client,
     hosts::{self, Target},
+    news::NewsStream,
     progress::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::{Timeouts, within},
 };
-use crate::{Notifications, StoreError};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::Failure,
     sql::{Call, Dialect, Statements, Tables, Value},
 };
 use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
@@ -395,18 +396,18 @@ impl Client for PgServer {
         Some(())
     }
 
-    fn bound_waits(&mut self, config: &Config) {
-        self.timeouts = Timeouts::of(config);
+    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.timeouts = Timeouts::of(attempt_timeout, ttl);
         if let Some(ours) = self.timeouts.idle().filter(|_| !self.pooled) {
-            self.idle.warn(&self.place(), ours, config.ttl());
+            self.idle.warn(&self.place(), ours, ttl);
         }
     }
 
-    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
+    fn news(&self, pause: Pause) -> NewsStream {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        listen(self.clone(), registration.clone(), pause)
+        listen(self.clone(), pause)
     }
 
     sqlx_calls!(

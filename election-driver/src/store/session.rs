@@ -6,13 +6,17 @@ use election_core::{
     Epoch, Namespace,
     lease::{Answer, Candidacy, Failure, Query, Registration, Round, Row},
     sql::{
-        Call, CandidateRow, ElectionRow, Outcome, Progress, RowError, Schema, Statements, Value,
+        Call, CandidateRow, ElectionRow, Outcome, Progress, Question, RowError, Schema, Statements,
+        Value,
     },
 };
 
 /// How often a statement that lost a deadlock is repeated. Once is enough, unless the winners are
 /// undone in their turn.
 const REPEATS: u32 = 3;
+
+/// Ends a transaction of several statements that failed.
+const UNDO: &str = "ROLLBACK AND NO CHAIN NO RELEASE";
 
 /// One connection and the statements to run on it.
 pub(crate) struct Session<'c, C: Client> {
@@ -43,6 +47,60 @@ impl<C: Client> Session<'_, C> {
                 Progress::Done(answer) => return Ok(answer),
             }
         }
+    }
+
+    /// Answers questions that [merge](Statements::merge); `None` for one that has to be asked by itself.
+    pub(super) async fn answer_many(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let mut repeats = 0;
+        loop {
+            match self.ask_many(questions).await {
+                Err(error) if repeats < REPEATS && C::lost_a_deadlock(&error) => repeats += 1,
+                answers => return answers,
+            }
+        }
+    }
+
+    async fn ask_many(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let Some(mut merged) = self.statements.merge(questions) else {
+            return Ok(vec![None; questions.len()]);
+        };
+        loop {
+            let progress = match self.run_all(&merged.call()).await {
+                Ok((rows, affected)) => merged.advance(&rows, affected).map_err(not_ours),
+                Err(error) => Err(error),
+            };
+            match progress {
+                Ok(Progress::More) => {}
+                Ok(Progress::Done(answers)) => return Ok(answers),
+                Err(error) => {
+                    if merged.is_transaction() {
+                        let undone = C::send(self.connection, UNDO).await;
+                        undone.map_err(|_| StoreError::new(Failure::Ambiguous, error.told()))?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// All rows, and how many were changed.
+    async fn run_all(
+        &mut self,
+        call: &Call<'_>,
+    ) -> Result<(Vec<Vec<Value<'static>>>, u64), StoreError> {
+        if call.params.is_empty() {
+            return C::send(self.connection, call.sql).await.map(|()| (Vec::new(), 0));
+        }
+        if call.returns_rows {
+            return C::fetch(self.connection, call).await.map(|rows| (rows, 0));
+        }
+        C::execute(self.connection, call).await.map(|(affected, _)| (Vec::new(), affected))
     }
 
     pub(super) async fn unregister(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {

@@ -5,15 +5,16 @@ use super::{
     client::Client,
     error::Connecting,
     link::{Link, Use},
+    news,
     session::{Session, migrate},
 };
 use crate::{Notifications, Store, StoreError, now};
 use election_core::{
     Candidate, Epoch, Namespace, Timestamp,
     lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
-    sql::{CandidateRow, ElectionRow, Schema, Statements, Tables},
+    sql::{Call, CandidateRow, ElectionRow, Question, Schema, Statements, Tables},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The leader row in a SQL database, over sqlx.
 ///
@@ -324,6 +325,23 @@ impl<C: Client> SqlStore<C> {
         Ok(asked)
     }
 
+    pub(super) fn bound(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.client.bound_waits(attempt_timeout, ttl);
+        self.link = Link::default(); // it was opened with other bounds
+    }
+
+    /// Answers questions that merge, in one statement; `None` for one that has to be asked by itself.
+    pub(super) async fn answer_many(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let answers = on_own_connection!(self.answer_many(questions))?;
+        if questions.iter().any(|(_, query)| **query != Query::Observe) {
+            self.client.takes_part();
+        }
+        Ok(answers)
+    }
+
     /// Wakes waiting processes, after a change that they need not wait for: without it they find out
     /// when they next look. The change is committed before, so nothing that fails here undoes it.
     /// It gets what the change, asked for at `since`, has left of a call's time.
@@ -333,14 +351,25 @@ impl<C: Client> SqlStore<C> {
         released_by: Option<&Candidate>,
         since: Timestamp,
     ) {
-        self.client.announce();
         let statements = self.statements.clone();
-        let Some(call) = statements.tell(namespace, released_by) else { return };
+        self.told(statements.tell(namespace, released_by), since).await;
+    }
+
+    /// The same for many that were released.
+    pub(super) async fn tell_many(&mut self, released: &[&Registration], since: Timestamp) {
+        if !released.is_empty() {
+            let statements = self.statements.clone();
+            self.told(statements.tell_many(released), since).await;
+        }
+    }
+
+    async fn told(&mut self, call: Option<Call<'_>>, since: Timestamp) {
+        self.client.announce();
+        let Some(call) = call else { return };
         let timeouts = self.client.timeouts();
         let left = timeouts.lock().min(timeouts.call().saturating_sub(now().since(since)));
         if let Err(error) = on_own_connection!(self.run(&call), within left) {
             tracing::warn!(
-                namespace = namespace.as_str(),
                 error = error.told(),
                 "the other processes could not be notified: they find out at their next poll, so a \
                  handover takes that much longer"
@@ -381,8 +410,7 @@ fn unreached() -> StoreError {
 
 impl<C: Client> Store for SqlStore<C> {
     fn prepare(&mut self, config: &Config) {
-        self.client.bound_waits(config);
-        self.link = Link::default(); // it was opened with other bounds
+        self.bound(config.attempt_timeout(), config.ttl());
     }
 
     async fn answer(
@@ -411,6 +439,6 @@ impl<C: Client> Store for SqlStore<C> {
     }
 
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
-        self.client.notifications(registration, pause)
+        news::of(registration.clone(), self.client.news(pause))
     }
 }

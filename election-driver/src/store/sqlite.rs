@@ -7,14 +7,15 @@ use super::{
     calls::sqlx_calls,
     client::{Client, Companions, OVER, Reach},
     files::{self, FileId},
+    news::NewsStream,
     progress::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::Timeouts,
 };
-use crate::{Notifications, StoreError};
+use crate::StoreError;
 use election_core::{
-    lease::{Config, Failure, Registration},
+    lease::Failure,
     sql::{Call, Dialect, Tables, Value},
 };
 use errors::explain;
@@ -28,6 +29,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 /// The leader row in a SQLite file, for processes on one machine.
@@ -242,11 +244,11 @@ impl Client for SqliteFile {
         files::touch(&self.path);
     }
 
-    fn bound_waits(&mut self, config: &Config) {
-        self.timeouts = Timeouts::of(config);
+    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
+        self.timeouts = Timeouts::of(attempt_timeout, ttl);
     }
 
-    fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
+    fn news(&self, _: Pause) -> NewsStream {
         files::touches(&files::resolved(&self.path))
     }
 

@@ -1,7 +1,6 @@
 //! How long a store waits, and for what. Each wait is a little shorter than the one around it, so
 //! the shortest wait, which knows the most, is the one that reports what was waited for.
 
-use election_core::lease::Config;
 use std::time::Duration;
 
 /// The waits within one call, all of them fractions of its longest wait.
@@ -48,9 +47,9 @@ impl Timeouts {
     pub(super) const ALONE: Self = Self { longest: Duration::from_secs(10), idle: None };
 
     /// The waits that fit into one attempt of an elector.
-    pub(super) fn of(config: &Config) -> Self {
-        let idle = config.ttl().saturating_mul(4).max(IDLE);
-        Self { longest: config.attempt_timeout(), idle: Some(idle) }
+    pub(super) fn of(attempt_timeout: Duration, ttl: Duration) -> Self {
+        let idle = ttl.saturating_mul(4).max(IDLE);
+        Self { longest: attempt_timeout, idle: Some(idle) }
     }
 
     /// The wait for a lock that another session holds. PostgreSQL counts anew for each lock, and a

@@ -15,6 +15,7 @@ mod operations;
 mod places;
 mod scenarios;
 mod servers;
+mod shared;
 mod transactions;
 mod upgrades;
 

@@ -34,8 +34,29 @@ use std::{
 use steered::{Steered, clock, steered};
 use tokio::runtime::Runtime;
 
-#[test]
-fn sqlite_means_what_the_model_says() {
+/// Statements about one election, and those about many.
+macro_rules! tests {
+    ($($database:ident: $one:ident $many:ident;)+) => {$(
+        #[test]
+        fn $one() {
+            $database(false);
+        }
+
+        #[test]
+        fn $many() {
+            $database(true);
+        }
+    )+};
+}
+
+tests! {
+    sqlite: sqlite_means_what_the_model_says sqlite_means_it_of_many_elections;
+    postgres: postgres_means_what_the_model_says postgres_means_it_of_many_elections;
+    promoted: promoted_postgres_means_what_the_model_says promoted_postgres_means_it_of_many;
+    mariadb: mariadb_means_what_the_model_says mariadb_means_it_of_many_elections;
+}
+
+fn sqlite(merges: bool) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("e.db");
     let mut store = SqliteStore::open(&file).unwrap();
@@ -45,11 +66,10 @@ fn sqlite_means_what_the_model_says() {
         // Nothing here has to survive a power failure.
         options.synchronous(sqlite::SqliteSynchronous::Off).connect().await
     });
-    compare(&runtime, steered(&store, connection));
+    compare(&runtime, steered(&store, connection, merges));
 }
 
-#[test]
-fn postgres_means_what_the_model_says() {
+fn postgres(merges: bool) {
     let server = Server::start(Kind::Postgres);
     server.administer("election", clock::SCHEMA);
     let mut store = PgStore::connect(&server.url()).unwrap();
@@ -58,12 +78,11 @@ fn postgres_means_what_the_model_says() {
         let options = postgres::PgConnectOptions::from_str(&server.url()).unwrap();
         options.options([("search_path", clock::SEARCH_PATH)]).connect().await
     });
-    compare(&runtime, steered(&store, connection));
+    compare(&runtime, steered(&store, connection, merges));
 }
 
 /// The same after a failover: whoever attempts has to wait.
-#[test]
-fn promoted_postgres_means_what_the_model_says() {
+fn promoted(merges: bool) {
     let mut primary = Server::start(Kind::Postgres);
     primary.administer("election", clock::SCHEMA);
     let mut store = PgStore::connect(&primary.url()).unwrap();
@@ -74,11 +93,10 @@ fn promoted_postgres_means_what_the_model_says() {
     let options = postgres::PgConnectOptions::from_str(&server.url()).unwrap();
     let options = options.options([("search_path", clock::SEARCH_PATH)]);
     let connection = runtime.block_on(options.connect()).unwrap();
-    compare_with(&runtime, steered(&store, connection), PROMOTED, true);
+    compare_with(&runtime, steered(&store, connection, merges), PROMOTED, true);
 }
 
-#[test]
-fn mariadb_means_what_the_model_says() {
+fn mariadb(merges: bool) {
     let server = Server::start(Kind::MariaDb);
     server.administer("mysql", "SET GLOBAL innodb_flush_log_at_trx_commit = 0");
     let mut store = MySqlStore::connect(&server.url()).unwrap();
@@ -86,7 +104,7 @@ fn mariadb_means_what_the_model_says() {
         store.ensure_schema().await.unwrap();
         mysql::MySqlConnection::connect(&server.url()).await
     });
-    compare(&runtime, steered(&store, connection));
+    compare(&runtime, steered(&store, connection, merges));
 }
 
 fn connected<C, E: std::fmt::Debug>(connect: impl Future<Output = Result<C, E>>) -> (Runtime, C) {

@@ -11,7 +11,7 @@
 //! A [`Plant`] changes a statement on its way, so a test can show that it would notice.
 
 use election_core::{
-    Epoch, Namespace,
+    Candidate, Epoch, Namespace,
     lease::{Answer, Failure, Query, Registration},
     sql::{Call, CandidateRow, Dialect, Outcome, Progress, RowError, Statements, Value},
 };
@@ -20,6 +20,7 @@ use election_driver::{
     conformance::inside::{self, Client},
 };
 use std::{future::Future, sync::Arc, time::Duration};
+use uuid::Uuid;
 
 /// The set-up of a PostgreSQL database and of a connection to it.
 pub(crate) mod clock {
@@ -97,15 +98,21 @@ pub(crate) struct Plant {
     pub(crate) to: &'static str,
 }
 
-/// The statements of a store, over a connection to the kind of database that it is for.
-pub(crate) fn steered<C: Client>(store: &SqlStore<C>, connection: C::Connection) -> impl Steered {
+/// The statements of a store, over a connection to the kind of database that it is for; with `merges`
+/// those for many elections, where there are such.
+pub(crate) fn steered<C: Client>(
+    store: &SqlStore<C>,
+    connection: C::Connection,
+    merges: bool,
+) -> impl Steered {
     let statements = store.statements().expect("a store of SQL");
-    Line::<C> { connection, statements, now_ms: 0, plant: None, planted: 0 }
+    Line::<C> { connection, statements, merges, now_ms: 0, plant: None, planted: 0 }
 }
 
 struct Line<C: Client> {
     connection: C::Connection,
     statements: Arc<Statements>,
+    merges: bool,
     now_ms: i64,
     plant: Option<Plant>,
     planted: usize,
@@ -152,9 +159,20 @@ impl<C: Client> Steered for Line<C> {
         query: &Query,
     ) -> Result<Answer, StoreError> {
         let statements = self.statements.clone();
+        let mut left_out = false;
+        if self.merges && query.merges() {
+            if let Some(answer) = self.answer_among_many(registration, query).await? {
+                return Ok(answer);
+            }
+            left_out = true;
+        }
         let mut exchange = statements.begin(registration, query);
         loop {
             let outcome = self.run(&exchange.call()).await?;
+            if std::mem::take(&mut left_out) && (outcome.row.is_some() || outcome.affected > 0) {
+                // The statement for many left it out without need: no answer to anything.
+                return Ok(Answer::Unswept);
+            }
             match exchange.advance(&outcome).map_err(misread)? {
                 Progress::More => {}
                 Progress::Done(answer) => return Ok(answer),
@@ -224,6 +242,37 @@ const ALL_ROWS: &str = "SELECT 0, ns, epoch, leader_id, incarnation, label, elec
      NULL, NULL, NULL, NULL FROM election_candidate";
 
 impl<C: Client> Line<C> {
+    /// Asks together with a stranger, who leads and holds nothing.
+    async fn answer_among_many(
+        &mut self,
+        registration: &Registration,
+        query: &Query,
+    ) -> Result<Option<Answer>, StoreError> {
+        let statements = self.statements.clone();
+        let candidate = Candidate::from(Uuid::from_u128(7));
+        let namespace = Namespace::new("another").unwrap();
+        let stranger = Registration { namespace, candidate, label: None };
+        let mut questions = vec![(&stranger, query), (registration, query)];
+        if matches!(query, Query::Register { .. }) {
+            questions.remove(0); // it would be listed
+        }
+        let mut merged = statements.merge(&questions).expect("they are alike");
+        loop {
+            let call = merged.call();
+            let (rows, affected) = if call.params.is_empty() {
+                C::send(&mut self.connection, call.sql).await?;
+                (Vec::new(), 0)
+            } else if call.returns_rows {
+                (self.fetch(call).await?, 0)
+            } else {
+                (Vec::new(), self.run(&call).await?.affected)
+            };
+            if let Progress::Done(mut answers) = merged.advance(&rows, affected).map_err(misread)? {
+                return Ok(answers.pop().flatten());
+            }
+        }
+    }
+
     async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         let sql = self.text(call.sql);
         let statements = &*self.statements;

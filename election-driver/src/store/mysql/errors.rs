@@ -8,6 +8,8 @@ use election_core::lease::Failure;
 use sqlx::mysql::MySqlDatabaseError;
 
 pub(super) const DEADLOCK: u16 = 1213;
+/// The server does not understand the statement.
+pub(super) const SYNTAX: u16 = 1064;
 /// There is no such table.
 pub(super) const MISSING: u16 = 1146;
 /// The table has no such column.

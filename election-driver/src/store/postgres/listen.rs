@@ -9,24 +9,24 @@
 //! its connection only if another one stays free, for whichever elector needs one next.
 
 use super::{PgServer, errors::explain, room::GivenUp, session::Backend};
-use crate::{Notice, Notifications, Pause};
-use election_core::{
-    Epoch,
-    lease::{Failure, Registration},
+use crate::{
+    Notice, Pause,
+    store::news::{Deed, News, NewsStream, Said},
 };
-use futures_lite::future::{or, yield_now};
+use election_core::{Epoch, lease::Failure};
+use futures_lite::future::or;
 use sqlx::{
     Acquire as _,
     postgres::{PgListener, PgNotification, PgPoolOptions},
 };
 use std::{sync::Arc, time::Duration};
 
-/// The server's notices about one election.
-pub(super) fn listen(server: PgServer, registration: Registration, pause: Pause) -> Notifications {
-    let listening = Listening::new(server, registration, pause);
+/// What the server tells about elections.
+pub(super) fn listen(server: PgServer, pause: Pause) -> NewsStream {
+    let listening = Listening::new(server, pause);
     Box::pin(futures_lite::stream::unfold(listening, |mut listening| async {
-        let notice = listening.next().await;
-        Some((notice, listening))
+        let news = listening.next().await;
+        Some((news, listening))
     }))
 }
 
@@ -68,7 +68,6 @@ const MOVED: &str = "the elector has moved to another host";
 struct Listening {
     server: PgServer,
     channel: String,
-    registration: Registration,
     pause: Pause,
     current: Option<Current>,
     /// The listener before this one, which may still exist on the server.
@@ -102,11 +101,10 @@ enum Heard {
 }
 
 impl Listening {
-    fn new(server: PgServer, registration: Registration, pause: Pause) -> Self {
+    fn new(server: PgServer, pause: Pause) -> Self {
         Self {
             channel: server.tables.channel(),
             server,
-            registration,
             pause,
             current: None,
             before: None,
@@ -118,23 +116,23 @@ impl Listening {
         }
     }
 
-    /// The next notice. A wake-up makes up for what was missed without a connection.
-    async fn next(&mut self) -> Notice {
+    /// What is told next. A wake-up makes up for what was missed without a connection.
+    async fn next(&mut self) -> News {
         loop {
             if std::mem::take(&mut self.missed) {
-                return Notice::Wake;
+                return News::All(Notice::Wake);
             }
             let Some(mut current) = self.current.take() else {
                 self.back_off().await;
                 match self.connect().await {
                     Ok(current) => {
                         (self.current, self.missed) = (Some(current), true);
-                        return self.hears();
+                        return News::All(self.hears());
                     }
                     Err(why) => {
                         self.failures += 1;
                         if let Some(notice) = self.lost(&why) {
-                            return notice;
+                            return News::All(notice);
                         }
                     }
                 }
@@ -143,12 +141,7 @@ impl Listening {
             let why = match self.hear(&mut current.listener).await {
                 Heard::This(notification) => {
                     self.current = Some(current);
-                    if let Some(notice) = self.notice(notification.payload()) {
-                        return notice;
-                    }
-                    // Other elections' news must not keep the listener from its own work.
-                    yield_now().await;
-                    continue;
+                    return said(notification.payload());
                 }
                 Heard::Silence => match self.check(&mut current.listener).await {
                     Ok(()) => {
@@ -162,7 +155,7 @@ impl Listening {
             self.give_up(current.backend);
             self.failures = 1;
             if let Some(notice) = self.lost(&why) {
-                return notice;
+                return News::All(notice);
             }
         }
     }
@@ -307,36 +300,25 @@ impl Listening {
         })
         .await
     }
+}
 
-    /// The hint in a payload, for this candidate. A payload that makes no sense is a wake-up:
-    /// looking once too often does no harm.
-    fn notice(&self, payload: &str) -> Option<Notice> {
-        let Ok(said) = serde_json::from_str::<serde_json::Value>(payload) else {
-            return Some(Notice::Wake);
-        };
-        let Registration { namespace, candidate, .. } = &self.registration;
-        let text = |name| said.get(name).and_then(serde_json::Value::as_str);
-        if text("ns").is_some_and(|ns| ns != namespace.as_str()) {
-            return None;
-        }
-        let own = text("leader_id") == Some(candidate.id.as_str());
-        let epoch = said.get("epoch").and_then(serde_json::Value::as_u64).map(Epoch::new);
-        match text("action") {
-            // A node's own resignation must not lead it back into the race (river#286). A
-            // resignation without an incarnation may come from another process of the same name.
-            Some("resigned") => {
-                let incarnation = text("incarnation").and_then(|text| text.parse().ok());
-                let own = own && incarnation == Some(candidate.incarnation.get());
-                (!own).then_some(match epoch {
-                    Some(epoch) => Notice::Resigned(epoch),
-                    None => Notice::Wake,
-                })
-            }
-            // The row says whether this node is asked, and for which epoch.
-            Some("request_resign") => own.then_some(Notice::Wake),
-            _ => Some(Notice::Wake),
-        }
-    }
+/// What a payload says. One that makes no sense is a wake-up: looking once too often does no harm.
+fn said(payload: &str) -> News {
+    let Ok(said) = serde_json::from_str::<serde_json::Value>(payload) else {
+        return News::All(Notice::Wake);
+    };
+    let text = |name| said.get(name).and_then(serde_json::Value::as_str).map(ToOwned::to_owned);
+    News::Of(Said {
+        namespace: text("ns"),
+        leader: text("leader_id"),
+        incarnation: text("incarnation").and_then(|text| text.parse().ok()),
+        epoch: said.get("epoch").and_then(serde_json::Value::as_u64).map(Epoch::new),
+        deed: match text("action").as_deref() {
+            Some("resigned") => Deed::Resigned,
+            Some("request_resign") => Deed::Asked,
+            _ => Deed::Other,
+        },
+    })
 }
 
 /// Whether the server may have let a client in that has got this instead of an answer.
@@ -352,7 +334,6 @@ fn may_have_logged_in(error: &sqlx::Error) -> bool {
 mod tests {
     use super::*;
     use crate::PgStore;
-    use election_core::{Candidate, Namespace};
     use futures_lite::future::block_on;
     use std::sync::Mutex;
 
@@ -366,9 +347,7 @@ mod tests {
             Box::pin(async {})
         });
         let server = PgStore::connect("postgres://localhost/e").unwrap().client;
-        let candidate = Candidate::from(uuid::Uuid::nil());
-        let registration = Registration { namespace: Namespace::default(), candidate, label: None };
-        let mut listening = Listening::new(server, registration, pause);
+        let mut listening = Listening::new(server, pause);
         let wait = |listening: &mut Listening| {
             block_on(listening.back_off());
             waits.lock().unwrap().pop()

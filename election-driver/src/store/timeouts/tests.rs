@@ -1,9 +1,11 @@
 //! How long is waited for sessions of which nothing is heard.
 
 use super::*;
+use election_core::lease::Config;
 
 fn of(ttl: Duration) -> Timeouts {
-    Timeouts::of(&Config::builder().ttl(ttl).build().unwrap())
+    let config = Config::builder().ttl(ttl).build().unwrap();
+    Timeouts::of(config.attempt_timeout(), ttl)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod broken;
 mod clocks;
-mod counted;
+pub(crate) mod counted;
 mod faults;
 mod hosts;
 mod lingering;

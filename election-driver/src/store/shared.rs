@@ -1,0 +1,195 @@
+//! One connection for all elections of a process.
+//!
+//! Questions wait in a [`Line`] while a statement is under way. When it is done, those that
+//! [merge](election_core::sql::Statements::merge) with the one whose turn it is go out with it in one
+//! statement: a store that has little to do adds no delay, and a busy one needs few statements.
+//!
+//! A task asks the database, and another listens. So an election that gives up, or that nobody polls, takes
+//! nothing with it.
+
+mod line;
+mod subscribers;
+
+use super::{client::Client, sql::SqlStore};
+use crate::{Notifications, Pause, Runtime, Store, StoreError, now};
+use async_channel::{Receiver, Sender};
+use election_core::{
+    lease::{Answer, Config, Failure, Query, Registration},
+    sql::{Dialect, Statements},
+};
+use futures_lite::future::or;
+use line::{Ask, Line};
+use std::{sync::Arc, time::Duration};
+use subscribers::Subscribers;
+use tracing::Instrument as _;
+
+/// A store for many elections of a process, made by [`Election::share`](crate::Election::share). All its
+/// clones use one connection, and on PostgreSQL one more that listens: two while all is well, three at most.
+///
+/// Each election stays what it is: it has its own handle, leases and timing, and nothing of it shows
+/// in another. The guide's page [`many`](crate::guide::many) says what is asked together, and what a lock or a
+/// slow statement of one election costs the others.
+///
+/// The shortest attempt time-out among the elections bounds each statement, for all of them.
+#[derive(Clone)]
+pub struct SharedStore(Arc<Shared>);
+
+struct Shared {
+    orders: Sender<Order>,
+    statements: Arc<Statements>,
+    subscribers: Arc<Subscribers>,
+    /// Somebody wants to hear.
+    listens: Sender<()>,
+}
+
+/// What clones tell the task that asks the database.
+enum Order {
+    /// An election with this timing begins.
+    Prepare(Box<Config>),
+    Ask(Ask),
+}
+
+impl SharedStore {
+    pub(crate) fn start<R: Runtime, C: Client>(runtime: &R, store: SqlStore<C>) -> Self {
+        let (orders, ordered) = async_channel::unbounded();
+        let (listens, listened) = async_channel::bounded(1);
+        let statements = store.statements.clone();
+        let subscribers = Arc::<Subscribers>::default();
+        let sleeper = runtime.clone();
+        let pause: Pause = Arc::new(move |time| Box::pin(sleeper.sleep(time)));
+        let (news, dispatched) = (store.client.news(pause), subscribers.clone());
+        // It ends when the last clone goes, which drops the other end.
+        let listening = async move {
+            if listened.recv().await.is_ok() {
+                let gone = async { while listened.recv().await.is_ok() {} };
+                or(gone, subscribers::dispatch(news, &dispatched)).await;
+            }
+        };
+        let span = tracing::error_span!(parent: None, "store", place = store.place());
+        runtime.spawn(listening.instrument(span.clone()));
+        runtime.spawn(answer_all(store, ordered).instrument(span));
+        Self(Arc::new(Shared { orders, statements, subscribers, listens }))
+    }
+}
+
+impl Store for SharedStore {
+    fn prepare(&mut self, config: &Config) {
+        let _ = self.0.orders.try_send(Order::Prepare(Box::new(config.clone())));
+    }
+
+    async fn answer(
+        &mut self,
+        registration: &Registration,
+        query: &Query,
+    ) -> Result<Answer, StoreError> {
+        let (ask, answer) = Ask::new(registration, query);
+        let _ = self.0.orders.try_send(Order::Ask(ask));
+        answer.recv().await.unwrap_or_else(|_| {
+            let context = "the runtime on which the store was shared has ended; share it anew on \
+                           the one that runs (`Election::share`)";
+            Err(StoreError::new(Failure::Fatal, context))
+        })
+    }
+
+    fn statements(&self) -> Option<Arc<Statements>> {
+        Some(self.0.statements.clone())
+    }
+
+    fn notifications(&mut self, registration: &Registration, _: Pause) -> Notifications {
+        let subscription = self.0.subscribers.subscribe(registration);
+        let listens = self.0.listens.clone();
+        Box::pin(futures_lite::stream::unfold(
+            (listens, subscription),
+            |(listens, subscription)| async {
+                let _ = listens.try_send(());
+                let notice = subscription.next().await;
+                Some((notice, (listens, subscription)))
+            },
+        ))
+    }
+}
+
+/// Answers what is asked, for as long as there is a store.
+async fn answer_all<C: Client>(mut store: SqlStore<C>, orders: Receiver<Order>) {
+    let mut line = Line::default();
+    let mut bounds: Option<(Duration, Duration)> = None;
+    loop {
+        if line.is_empty() {
+            let Ok(order) = orders.recv().await else { return };
+            take(order, &mut line, &mut bounds, &mut store);
+        }
+        while let Ok(order) = orders.try_recv() {
+            take(order, &mut line, &mut bounds, &mut store);
+        }
+        answer(&mut store, &mut line).await;
+    }
+}
+
+/// The shortest attempt time-out and the longest ttl bound the waits of all.
+fn take<C: Client>(
+    order: Order,
+    line: &mut Line,
+    bounds: &mut Option<(Duration, Duration)>,
+    store: &mut SqlStore<C>,
+) {
+    match order {
+        Order::Ask(ask) => line.join(ask),
+        Order::Prepare(config) => {
+            let (attempt, ttl) = (config.attempt_timeout(), config.ttl());
+            let (shortest, longest) = bounds.unwrap_or((attempt, ttl));
+            let all = (shortest.min(attempt), longest.max(ttl));
+            if bounds.replace(all) != Some(all) {
+                store.bound(all.0, all.1);
+            }
+        }
+    }
+}
+
+/// Answers those whose turn it is.
+async fn answer<C: Client>(store: &mut SqlStore<C>, line: &mut Line) {
+    let since = now();
+    let turn = line.next(since);
+    let questions: Vec<_> = turn.iter().map(|ask| (ask.registration(), ask.query())).collect();
+    let answers = match &*questions {
+        [] => return,
+        [(registration, query)] => {
+            let answer = store.answer(registration, query).await;
+            line.note(&turn[0], &answer, since);
+            turn[0].reply(answer);
+            return;
+        }
+        _ => store.answer_many(&questions).await,
+    };
+    match answers {
+        Ok(answers) => {
+            let mut released = Vec::new();
+            for (ask, answer) in turn.into_iter().zip(answers) {
+                match answer {
+                    Some(answer) => {
+                        let vacated = answer == Answer::Released;
+                        ask.reply(Ok(answer));
+                        if vacated {
+                            released.push(ask);
+                        }
+                    }
+                    None => line.join_alone(ask),
+                }
+            }
+            let released: Vec<_> = released.iter().map(Ask::registration).collect();
+            store.tell_many(&released, since).await;
+        }
+        Err(error) if C::cannot_merge(&error) => {
+            line.stop_merging();
+            turn.into_iter().for_each(|ask| line.join_alone(ask));
+        }
+        // SQLite has one lock for all.
+        Err(error)
+            if matches!(error.kind, Failure::Transient | Failure::Ambiguous)
+                || C::DIALECT == Dialect::Sqlite && error.kind == Failure::Conflict =>
+        {
+            turn.iter().for_each(|ask| ask.reply(Err(error.shared())));
+        }
+        // One of them has a lock or a right that stands in the way of all.
+        Err(_) => turn.into_iter().for_each(|ask| line.join_alone(ask)),
+    }
+}

@@ -1,0 +1,158 @@
+//! Notices for many elections from one connection that listens.
+
+use crate::{
+    Notice,
+    store::news::{News, NewsStream},
+};
+use async_channel::{Receiver, Sender};
+use election_core::{Epoch, lease::Registration};
+use futures_lite::{StreamExt as _, future::yield_now};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Who listens.
+#[derive(Default)]
+pub(super) struct Subscribers(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    of: HashMap<String, Vec<Subscriber>>,
+    /// How many there have been.
+    count: u64,
+    /// Whether the database notifies, as it was last told; who comes later has to know.
+    hearing: Option<Notice>,
+}
+
+struct Subscriber {
+    number: u64,
+    registration: Registration,
+    waiting: Waiting,
+    signal: Sender<()>,
+}
+
+/// What an elector has not taken yet. Several wake-ups are one, and the highest epoch counts.
+#[derive(Default)]
+struct Waiting {
+    hearing: Option<Notice>,
+    resigned: Option<Epoch>,
+    wake: bool,
+}
+
+/// The notices of one election; they end with this value.
+pub(super) struct Subscription {
+    number: u64,
+    namespace: String,
+    signal: Receiver<()>,
+    subscribers: Arc<Subscribers>,
+}
+
+impl Subscribers {
+    /// The notices of one election from now on.
+    pub(super) fn subscribe(self: &Arc<Self>, registration: &Registration) -> Subscription {
+        let (sender, signal) = async_channel::bounded(1);
+        let mut known = self.lock();
+        known.count += 1;
+        let number = known.count;
+        let namespace = registration.namespace.as_str().to_owned();
+        let (registration, waiting) = (registration.clone(), Waiting::default());
+        let mut subscriber = Subscriber { number, registration, waiting, signal: sender };
+        if let Some(hearing) = &known.hearing {
+            subscriber.tell(hearing.clone());
+            subscriber.tell(Notice::Wake);
+        }
+        known.of.entry(namespace.clone()).or_default().push(subscriber);
+        Subscription { number, namespace, signal, subscribers: self.clone() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // A panic elsewhere leaves nothing half-written here.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells the subscribers what the database tells.
+pub(super) async fn dispatch(mut news: NewsStream, subscribers: &Subscribers) {
+    while let Some(news) = news.next().await {
+        subscribers.lock().take(&news);
+        // Whoever floods the channel gets no more than its share.
+        yield_now().await;
+    }
+}
+
+impl Known {
+    fn take(&mut self, news: &News) {
+        let concerned = match news {
+            News::All(notice) => {
+                if *notice != Notice::Wake {
+                    self.hearing = Some(notice.clone());
+                }
+                None
+            }
+            News::Of(said) => said.namespace.as_ref(),
+        };
+        let tell = |subscriber: &mut Subscriber| match news {
+            News::All(notice) => subscriber.tell(notice.clone()),
+            News::Of(said) => {
+                if let Some(notice) = said.notice(&subscriber.registration) {
+                    subscriber.tell(notice);
+                }
+            }
+        };
+        match concerned {
+            Some(name) => self.of.get_mut(name).into_iter().flatten().for_each(tell),
+            None => self.of.values_mut().flatten().for_each(tell),
+        }
+    }
+}
+
+impl Subscriber {
+    fn tell(&mut self, notice: Notice) {
+        match notice {
+            Notice::Wake => self.waiting.wake = true,
+            Notice::Resigned(epoch) => {
+                self.waiting.resigned = self.waiting.resigned.max(Some(epoch));
+            }
+            Notice::Listening | Notice::NotListening(_) => self.waiting.hearing = Some(notice),
+        }
+        let _ = self.signal.try_send(()); // one that waits already says the same
+    }
+}
+
+impl Subscription {
+    pub(super) async fn next(&self) -> Notice {
+        loop {
+            if let Some(notice) = self.take() {
+                return notice;
+            }
+            if self.signal.recv().await.is_err() {
+                futures_lite::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn take(&self) -> Option<Notice> {
+        let mut known = self.subscribers.lock();
+        let mut some = known.of.get_mut(&self.namespace)?.iter_mut();
+        let waiting = &mut some.find(|each| each.number == self.number)?.waiting;
+        let resigned = |waiting: &mut Waiting| waiting.resigned.take().map(Notice::Resigned);
+        let hearing = waiting.hearing.take();
+        hearing.or_else(|| resigned(waiting)).or_else(|| {
+            let wake = std::mem::take(&mut waiting.wake);
+            wake.then_some(Notice::Wake)
+        })
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut known = self.subscribers.lock();
+        if let Some(some) = known.of.get_mut(&self.namespace) {
+            some.retain(|each| each.number != self.number);
+            if some.is_empty() {
+                known.of.remove(&self.namespace);
+            }
+        }
+    }
+}

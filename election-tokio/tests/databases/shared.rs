@@ -1,0 +1,243 @@
+//! Many elections of a process on one store.
+
+use crate::{
+    database::{Backend, LONG, SHORT, Served, Tx, until},
+    servers::counted::{MOST, listed, sessions},
+};
+use election_core::{Epoch, Namespace};
+use election_testing::Kind;
+use election_tokio::{Election, Handle, SharedStore};
+use futures_lite::future::or;
+use std::time::Duration;
+
+const MANY: usize = 60;
+/// No lease of this length ends for want of processor time.
+const MIDDLE: Duration = Duration::from_secs(3);
+
+fn start(store: &SharedStore, name: &str, node: &str, ttl: Duration) -> Handle {
+    let election = Election::builder(name).node(node).ttl(ttl).store(store.clone());
+    election.build().unwrap().start()
+}
+
+/// This process's part in as many elections.
+fn all(store: &SharedStore, node: &str, ttl: Duration) -> Vec<Handle> {
+    (0..MANY).map(|number| start(store, &name(number), node, ttl)).collect()
+}
+
+fn name(number: usize) -> String {
+    format!("tenant-{number}")
+}
+
+async fn led(handles: &[Handle]) -> Vec<Epoch> {
+    let mut epochs = Vec::new();
+    for handle in handles {
+        epochs.push(handle.elected().await.unwrap().epoch());
+    }
+    epochs
+}
+
+/// Waits until each has been renewed so often.
+async fn renewed<B: Backend>(database: &B, times: u64) {
+    let mut store = database.sql();
+    for number in 0..MANY {
+        let namespace = Namespace::new(&name(number)).unwrap();
+        while store.leader(&namespace).await.unwrap().renewals < times {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+async fn shut_down(handles: Vec<Handle>) {
+    for handle in handles {
+        handle.shutdown().await;
+    }
+}
+
+async fn each_election_has_a_leader_that_stays<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", MIDDLE);
+    let epochs = led(&leaders).await;
+    renewed(&database, 3).await;
+    assert_eq!(led(&leaders).await, epochs);
+    shut_down(leaders).await;
+}
+
+/// Nothing of one election shows in another.
+async fn a_resignation_hands_over_one_election<B: Backend>(database: B) {
+    let (ours, theirs) = (Election::share(database.sql()), Election::share(database.sql()));
+    let leaders = all(&ours, "a", LONG);
+    let epochs = led(&leaders).await;
+    let followers = all(&theirs, "b", LONG);
+    for follower in &followers {
+        until(follower, |status| status.leader.is_some()).await;
+    }
+    leaders[7].resign().await.unwrap();
+    let next = followers[7].elected().await.unwrap().epoch();
+    assert!(next > epochs[7]);
+    for (at, leader) in leaders.iter().enumerate().filter(|(at, _)| *at != 7) {
+        assert_eq!(leader.lease().map(|lease| lease.epoch()), Some(epochs[at]));
+    }
+    shut_down(leaders).await;
+    shut_down(followers).await;
+}
+
+/// Whoever goes in the middle of a question takes nothing with it.
+async fn an_election_that_is_dropped_ends_no_other<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", MIDDLE);
+    for round in 0..50 {
+        let (handle, driver) = Election::builder(format!("gone-{round}"))
+            .node("a")
+            .ttl(MIDDLE)
+            .store(store.clone())
+            .build()
+            .unwrap()
+            .into_parts();
+        let given_up = async {
+            for _ in 0..round {
+                tokio::task::yield_now().await;
+            }
+        };
+        or(driver, given_up).await;
+        drop(handle);
+    }
+    let epochs = led(&leaders).await;
+    renewed(&database, 3).await;
+    assert_eq!(led(&leaders).await, epochs);
+    shut_down(leaders).await;
+}
+
+/// Somebody's lock on one row costs that election its leader, and no other.
+async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", MIDDLE);
+    let epochs = led(&leaders).await;
+    let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
+    let lock = "UPDATE election_leader SET updated_ms = updated_ms WHERE ns = 'tenant-7'";
+    B::run(&mut locked, lock).await.unwrap();
+    until(&leaders[7], |status| status.tenure.is_none()).await;
+    let held: Vec<_> = leaders.iter().map(|leader| leader.lease().map(|it| it.epoch())).collect();
+    let mut expected: Vec<_> = epochs.iter().map(|epoch| Some(*epoch)).collect();
+    expected[7] = None;
+    assert_eq!(held, expected);
+    locked.rollback().await.unwrap();
+    assert!(leaders[7].elected().await.unwrap().epoch() > epochs[7]);
+    shut_down(leaders).await;
+}
+
+/// A statement for a few rows of a small table must not touch the others.
+async fn a_locked_row_of_a_small_table_costs_no_other_its_lease<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let [a, b, c] = [0, 1, 2].map(|number| start(&store, &name(number), "a", MIDDLE));
+    let epochs = led(&[a.clone(), b.clone(), c.clone()]).await;
+    let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
+    let lock = "UPDATE election_leader SET updated_ms = updated_ms WHERE ns = 'tenant-2'";
+    B::run(&mut locked, lock).await.unwrap();
+    until(&c, |status| status.tenure.is_none()).await;
+    let held = [&a, &b].map(|leader| leader.lease().map(|lease| lease.epoch()));
+    assert_eq!(held, [Some(epochs[0]), Some(epochs[1])]);
+    locked.rollback().await.unwrap();
+    shut_down(vec![a, b, c]).await;
+}
+
+async fn every_election_hears_of_changes<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", LONG);
+    for leader in &leaders {
+        until(leader, |status| status.listening).await;
+    }
+    let late = start(&store, "late", "a", LONG);
+    until(&late, |status| status.listening).await;
+    late.shutdown().await;
+    shut_down(leaders).await;
+}
+
+/// Two rows that others have locked do not keep a third election from being asked about.
+async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", MIDDLE);
+    led(&leaders).await;
+    let mut locked: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
+    let lock = "UPDATE election_leader SET updated_ms = updated_ms \
+                WHERE ns IN ('tenant-7', 'tenant-8', 'tenant-9')";
+    B::run(&mut locked, lock).await.unwrap();
+    for lost in &leaders[7..10] {
+        until(lost, |status| status.tenure.is_none()).await;
+    }
+    for round in 0..5 {
+        let newcomer = start(&store, &format!("new-{round}"), "a", MIDDLE);
+        newcomer.elected().await.unwrap();
+        let follower = start(&store, &name(0), "b", MIDDLE);
+        until(&follower, |status| status.leader.is_some()).await;
+        follower.shutdown().await;
+        newcomer.shutdown().await;
+    }
+    locked.rollback().await.unwrap();
+    led(&leaders).await;
+    shut_down(leaders).await;
+}
+
+async fn a_store_whose_runtime_has_ended_says_so<B: Backend>(database: B) {
+    let sql = database.sql();
+    let elsewhere = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let store = Election::share(sql);
+            led(&[start(&store, "here", "a", SHORT)]).await;
+            store
+        })
+    });
+    let store = elsewhere.join().unwrap();
+    let late = start(&store, "there", "b", SHORT);
+    let told = until(&late, |status| status.error.is_some()).await.error.unwrap().to_string();
+    assert!(told.contains("share it anew"), "{told}");
+    late.shutdown().await;
+    drop(store); // outside of the runtime that it was used on
+}
+
+/// One that asks, and on PostgreSQL one that listens, however many elections there are.
+async fn many_elections_have_the_sessions_of_one<B: Served>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", SHORT);
+    led(&leaders).await;
+    for leader in &leaders {
+        until(leader, |status| status.listening || B::KIND == Kind::MariaDb).await;
+    }
+    let expected = if B::KIND == Kind::Postgres { 2 } else { 1 };
+    assert_eq!(sessions(&database), expected, "{}", listed(&database));
+    shut_down(leaders).await;
+    drop(store);
+    while sessions(&database) > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", SHORT);
+    let epochs = led(&leaders).await;
+    database.server().kill();
+    for leader in &leaders {
+        until(leader, |status| status.tenure.is_none()).await;
+    }
+    database.server().restart();
+    for (again, before) in led(&leaders).await.iter().zip(&epochs) {
+        assert!(again > before);
+    }
+    renewed(&database, 3).await;
+    assert!(sessions(&database) <= MOST, "{}", listed(&database));
+    shut_down(leaders).await;
+}
+
+tests! {
+    a_locked_row_of_a_small_table_costs_no_other_its_lease: postgres mariadb;
+    every_election_hears_of_changes: sqlite postgres;
+    locked_rows_do_not_starve_the_others: postgres mariadb;
+    a_store_whose_runtime_has_ended_says_so: sqlite postgres mariadb;
+    many_elections_have_the_sessions_of_one: postgres mariadb;
+    all_lead_again_once_the_server_is_back: postgres mariadb;
+    each_election_has_a_leader_that_stays: sqlite postgres mariadb;
+    a_resignation_hands_over_one_election: sqlite postgres;
+    an_election_that_is_dropped_ends_no_other: sqlite postgres mariadb;
+    a_locked_row_costs_no_other_its_lease: postgres mariadb;
+}
