@@ -82,6 +82,19 @@ fn who_resigned_stays_out_and_polls_by_reading() {
 }
 
 #[test]
+fn who_has_stayed_out_and_is_unfit_reads_at_its_usual_pace() {
+    let mut hand = Hand::resigned();
+    hand.now = 2_000;
+    hand.event(Event::Health(false));
+    hand.answer(Answer::Released);
+    for _ in 0..8 {
+        assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
+        hand.answer(Answer::Seen(vacant(7)));
+    }
+    assert!(hand.now >= 35_000, "eight looks within {} ms", hand.now);
+}
+
+#[test]
 fn after_resigning_alone_it_stands_again_at_once() {
     let mut hand = Hand::leading();
     hand.others = Some(false);
