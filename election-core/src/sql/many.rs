@@ -4,9 +4,9 @@
 //! resignation, a registration. Each stays what it is. It names its own election, term and ordinal, the
 //! conditions are the text of the single statement, and each gets an answer of its own.
 //!
-//! No answer is the same as no question: the row is not there, does not say what the statement
-//! demands, is locked by somebody else (PostgreSQL skips it, so that it holds up no other), or cannot be
-//! understood. What became of such an election, its own statement tells: ask it by itself.
+//! A question may be left without an answer: its row is missing, does not say what the statement demands,
+//! cannot be understood, or is locked by somebody else (PostgreSQL skips it, so that it holds up no other).
+//! Ask it again by itself: the single statement tells what became of the election.
 //!
 //! MySQL's statements return no rows of what they change. There a renewal is a transaction: it locks the rows
 //! that can be renewed and that nobody else has locked, renews these, and commits.

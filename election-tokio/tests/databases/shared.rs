@@ -48,6 +48,7 @@ async fn renewed<B: Backend>(database: &B, times: u64) {
 }
 
 async fn shut_down(handles: Vec<Handle>) {
+    handles.iter().for_each(Handle::withdraw); // together, so that they are asked together
     for handle in handles {
         handle.shutdown().await;
     }
@@ -78,6 +79,7 @@ async fn a_resignation_hands_over_one_election<B: Backend>(database: B) {
         assert_eq!(leader.lease().map(|lease| lease.epoch()), Some(epochs[at]));
     }
     shut_down(leaders).await;
+    led(&followers).await; // each is told, although many have resigned at once
     shut_down(followers).await;
 }
 
@@ -152,7 +154,7 @@ async fn every_election_hears_of_changes<B: Backend>(database: B) {
     shut_down(leaders).await;
 }
 
-/// Two rows that others have locked do not keep a third election from being asked about.
+/// Three rows that somebody has locked do not keep other elections from being asked about.
 async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
     let store = Election::share(database.sql());
     let leaders = all(&store, "a", MIDDLE);
