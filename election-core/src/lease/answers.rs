@@ -196,7 +196,7 @@ impl Lease {
         }
         self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, &self.config));
         let change = match self.leadership {
-            Leadership::Leading(_) => self.seen_while_leading(own, &row),
+            Leadership::Leading(_) => self.seen_while_leading(&row),
             Leadership::Draining { epoch, ref mut release } => {
                 release.take_if(|_| row.epoch > epoch);
                 // What is seen now is no news once this term has been released.
@@ -253,16 +253,19 @@ impl Lease {
 
     /// A leader that looks because something was written learns early what its next renewal would
     /// tell it.
-    fn seen_while_leading(&mut self, own: bool, row: &Row) -> Option<Change> {
+    fn seen_while_leading(&mut self, row: &Row) -> Option<Change> {
         let epoch = self.leadership.epoch()?;
-        if row.epoch == epoch && own {
+        let own = row.holder.as_ref().is_some_and(|holder| holder.candidate == self.candidate);
+        // Behind a new history nobody can have succeeded it yet: the row may lack its renewals.
+        let lasts = !row.remaining.is_zero() || !row.server.outlasts_in(row.ttl).is_zero();
+        if row.epoch == epoch && own && lasts {
             return if row.resign_requested {
                 self.end_belief(Loss::ResignRequested, None)
             } else {
                 None
             };
         }
-        let successor: Option<Term> = if own { None } else { row.live_term() };
+        let successor = if own { None } else { row.live_term() };
         self.end_belief(Loss::Replaced, successor)
     }
 

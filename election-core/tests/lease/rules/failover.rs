@@ -129,6 +129,25 @@ fn whoever_knows_its_trust_says_so_as_it_renews() {
     assert!(matches!(hand.query(), Query::Renew { leads: true, .. }), "{:?}", hand.query());
 }
 
+/// Its renewals may be what was lost, and one that comes in time is accepted.
+#[test]
+fn a_leader_whose_row_has_expired_leads_on_until_it_renews() {
+    let row = |server, me: &Candidate| Row { server, ..held(7, me, 0, 3) };
+    for server in [unknown(), promoted(0), promoted(14_999)] {
+        let mut hand = Hand::leading();
+        let me = hand.me();
+        assert_eq!(hand.look(row(server, &me)), None);
+        assert!(matches!(hand.run_until_asked(6_000), Query::Renew { leads: true, .. }));
+        hand.answer(renewed());
+        assert_eq!(hand.leads(), Some(7));
+    }
+    for server in [promoted(15_000), Server::FIRST] {
+        let mut hand = Hand::leading();
+        let me = hand.me();
+        assert_eq!(lost(hand.look(row(server, &me))).0, Loss::Replaced);
+    }
+}
+
 mod call_by_call {
     use super::*;
     use election_core::{
