@@ -56,7 +56,8 @@ impl Driver {
         span.in_scope(|| store.prepare(&config));
         let closes = CloseOnDrop(shared.clone());
         let candidate = shared.setup.registration.candidate.clone();
-        let log = SharedLog(Arc::new(Mutex::new(Log::new(&config, candidate.clone()))));
+        let log = Log::new(&config, candidate.clone(), store.tells_outages());
+        let log = SharedLog(Arc::new(Mutex::new(log)));
         let mut lease = Lease::new(config.clone(), candidate, 0);
         let elector = async move {
             let runtime = shared.setup.runtime.clone();

@@ -133,6 +133,10 @@ pub(crate) struct Log {
     promoted: bool,
     /// When the database last failed to answer.
     failed_at: Option<Timestamp>,
+    /// The store [tells](crate::Store::tells_outages) by itself that the database is out of reach.
+    told_by_store: bool,
+    /// The latest failure is one of those.
+    common: bool,
 }
 
 struct Unnotified {
@@ -145,9 +149,8 @@ struct Unnotified {
 const UNNOTIFIED_FOR: Duration = Duration::from_secs(10);
 
 impl Log {
-    pub(crate) fn new(config: &Config, own: Candidate) -> Self {
+    pub(crate) fn new(config: &Config, own: Candidate, told_by_store: bool) -> Self {
         let ttl = config.ttl();
-        let hiccup = (config.attempt_timeout() / 2).max((ttl / 2).min(Duration::from_secs(1)));
         Self {
             own,
             duplicate_id: DuplicateId::default(),
@@ -157,7 +160,7 @@ impl Log {
             unreleased: None,
             released: None,
             cannot_lead: CannotLead::default(),
-            row: Outage::new(hiccup, ttl),
+            row: Outage::of_database(config.attempt_timeout(), ttl),
             list: Outage::new(config.interval(), ttl),
             cause: String::new(),
             refused: None,
@@ -166,6 +169,8 @@ impl Log {
             reached: false,
             promoted: false,
             failed_at: None,
+            told_by_store,
+            common: false,
         }
     }
 
@@ -276,19 +281,19 @@ impl Log {
             self.not_listed(asked, now, &cause);
         }
         let outage = if lists { &mut self.list } else { &mut self.row };
-        let Some(Word { lasts, failures, .. }) = outage.answered(now) else { return };
-        let (lasts_ms, lasts, failed) = (millis(lasts), HumanDuration(lasts), attempts(failures));
-        if lists {
-            info!(
-                target: OUTAGE, event = "listed", lasts_ms, failures,
-                "the candidate entry is renewed again after {lasts}; {failed}"
-            );
-        } else {
-            info!(
-                target: OUTAGE, event = "outage_over", lasts_ms, failures,
-                "the database answers again after {lasts}; {failed}"
-            );
+        let Some(word) = outage.answered(now) else { return };
+        if !lists {
+            if !self.common {
+                outage_over(word);
+            }
+            return;
         }
+        let Word { lasts, failures, .. } = word;
+        let (lasts_ms, lasts, failed) = (millis(lasts), HumanDuration(lasts), attempts(failures));
+        info!(
+            target: OUTAGE, event = "listed", lasts_ms, failures,
+            "the candidate entry is renewed again after {lasts}; {failed}"
+        );
     }
 
     /// Notifications arrive.
@@ -342,6 +347,7 @@ impl Log {
         }
         self.unlisted = None;
         self.list.forget();
+        self.common = self.told_by_store && out_of_reach(error);
         let refused = matches!(error.kind, Failure::Fatal | Failure::Conflict);
         let attempts = matches!(query, Query::Attempt { .. } | Query::TakeOver { .. });
         let writes = *query != Query::Observe && (refused || attempts);
@@ -355,31 +361,19 @@ impl Log {
     }
 
     fn outage(&self, now: Timestamp, word: Word, cause: &str) {
-        let Word { news, lasts, failures } = word;
-        let lasts_ms = millis(lasts);
-        let event = if news == News::Begins { "outage" } else { "outage_lasts" };
-        if let Some(until) = self.until {
-            let left = until.since(now);
-            let renewed = HumanDuration(now.since(until - self.trust));
-            let (leads_for_ms, left) = (millis(left), HumanDuration(left));
-            warn!(
-                target: OUTAGE, event, cause, lasts_ms, failures, leads_for_ms,
-                "no renewal for {renewed}: {cause}; leadership ends in {left}"
-            );
+        if self.common {
             return;
         }
-        let (lasts, failed) = (HumanDuration(lasts), attempts(failures));
-        if news == News::Begins {
-            warn!(
-                target: OUTAGE, event, cause, lasts_ms, failures,
-                "waiting for the database: {cause}"
-            );
-        } else {
-            warn!(
-                target: OUTAGE, event, cause, lasts_ms, failures,
-                "still waiting for the database after {lasts}: {cause}; {failed}"
-            );
-        }
+        let Some(until) = self.until else { return outage(word, cause) };
+        let Word { news, lasts, failures } = word;
+        let (event, lasts_ms) = (event_of(news), millis(lasts));
+        let left = until.since(now);
+        let renewed = HumanDuration(now.since(until - self.trust));
+        let (leads_for_ms, left) = (millis(left), HumanDuration(left));
+        warn!(
+            target: OUTAGE, event, cause, lasts_ms, failures, leads_for_ms,
+            "no renewal for {renewed}: {cause}; leadership ends in {left}"
+        );
     }
 
     fn not_listed(&mut self, asked: Timestamp, now: Timestamp, cause: &str) {
@@ -392,6 +386,42 @@ impl Log {
             "the candidate entry could not be renewed for {lasts}: {cause}"
         );
     }
+}
+
+/// Says that the database does not answer.
+pub(crate) fn outage(word: Word, cause: &str) {
+    let Word { news, lasts, failures } = word;
+    let (event, lasts_ms) = (event_of(news), millis(lasts));
+    if news == News::Begins {
+        warn!(
+            target: OUTAGE, event, cause, lasts_ms, failures,
+            "waiting for the database: {cause}"
+        );
+        return;
+    }
+    let (lasts, failed) = (HumanDuration(lasts), attempts(failures));
+    warn!(
+        target: OUTAGE, event, cause, lasts_ms, failures,
+        "still waiting for the database after {lasts}: {cause}; {failed}"
+    );
+}
+
+/// Says that it answers again.
+pub(crate) fn outage_over(Word { lasts, failures, .. }: Word) {
+    let (lasts_ms, lasts, failed) = (millis(lasts), HumanDuration(lasts), attempts(failures));
+    info!(
+        target: OUTAGE, event = "outage_over", lasts_ms, failures,
+        "the database answers again after {lasts}; {failed}"
+    );
+}
+
+fn event_of(news: News) -> &'static str {
+    if news == News::Begins { "outage" } else { "outage_lasts" }
+}
+
+/// Whether nobody on the same connection gets an answer.
+pub(crate) fn out_of_reach(error: &StoreError) -> bool {
+    matches!(error.kind, Failure::Transient | Failure::Ambiguous)
 }
 
 fn is_about_list(query: &Query) -> bool {

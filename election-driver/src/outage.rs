@@ -73,6 +73,12 @@ impl Outage {
         Self { hiccup, long, ongoing: None, over: None }
     }
 
+    /// Of a database whose statements have this long, under this ttl.
+    pub(crate) fn of_database(attempt_timeout: Duration, ttl: Duration) -> Self {
+        let hiccup = (attempt_timeout / 2).max((ttl / 2).min(Duration::from_secs(1)));
+        Self::new(hiccup, ttl)
+    }
+
     /// A question that was asked at `asked` has failed.
     pub(crate) fn failed(
         &mut self,

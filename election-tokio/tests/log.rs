@@ -1,6 +1,7 @@
 //! The logs that users of the library see: which process each line is from, and what it is about.
 
-use election_tokio::{Election, SqliteStore};
+use election_testing::{Kind, Server};
+use election_tokio::{Election, PgStore, SqliteStore};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
@@ -94,4 +95,48 @@ async fn every_event_names_election_node_and_itself() {
     let named: Vec<_> = named.iter().filter(|name| *name != "vacant").collect();
     assert!(named.iter().zip(expected).all(|(name, expected)| **name == expected), "{named:?}");
     assert!(named.len() >= expected.len(), "{named:?}");
+}
+
+/// Ten thousand elections would say the same.
+#[tokio::test]
+async fn an_outage_of_a_shared_store_is_told_once() {
+    let collector = Collector::default();
+    let subscriber = Registry::default().with(collector.clone());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let of = |name: &str| {
+        let events = collector.0.lock().unwrap();
+        let named = events.iter().filter(|event| event.get("event").is_some_and(|is| is == name));
+        named.cloned().collect::<Vec<Fields>>()
+    };
+    let mut server = Server::start(Kind::Postgres);
+    let mut store = PgStore::connect(&server.url()).unwrap();
+    store.ensure_schema().await.unwrap();
+    let store = Election::share(store);
+    let leaders = (0..20).map(|number| {
+        let election = Election::builder(format!("tenant-{number}")).ttl(Duration::from_secs(6));
+        election.store(store.clone()).build().unwrap().start()
+    });
+    let leaders: Vec<_> = leaders.collect();
+    let watched = async {
+        for leader in &leaders {
+            leader.elected().await.unwrap();
+        }
+        server.kill();
+        while of("outage").is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        server.restart();
+        while of("outage_over").is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        for leader in &leaders {
+            leader.shutdown().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), watched).await.expect("an outage, and its end");
+    for name in ["outage", "outage_over"] {
+        let told = of(name);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!((told[0].get("election"), told[0].contains_key("place")), (None, true));
+    }
 }

@@ -9,7 +9,7 @@ use super::{
     timers::Timer,
     view::View,
 };
-use crate::{Change, Epoch, Loss, Term, Timestamp};
+use crate::{Change, Epoch, Loss, Timestamp};
 use core::time::Duration;
 
 impl Lease {

@@ -11,8 +11,12 @@ use tracing::Level;
 
 /// What a course of events leaves in the log, at the default ttl of 15 seconds.
 fn told(course: impl FnOnce(&mut Log)) -> Vec<String> {
+    told_of(false, course)
+}
+
+fn told_of(shared_store: bool, course: impl FnOnce(&mut Log)) -> Vec<String> {
     let config = Config::builder().build().expect("the default timing");
-    capture::told(|| course(&mut Log::new(&config, life(0))))
+    capture::told(|| course(&mut Log::new(&config, life(0), shared_store)))
 }
 
 fn at(seconds: u64) -> Timestamp {
@@ -74,6 +78,26 @@ fn a_database_that_is_gone_does_not_notify_either() {
         log.hears();
     });
     assert_eq!(names, ["outage", "outage_over"]);
+}
+
+#[test]
+fn an_outage_that_the_store_tells_is_not_told_by_its_elections() {
+    let leadership = |reason| {
+        let term = Term { epoch: Epoch::new(7), leader: life(0).id };
+        Change::Lost { term, reason, stop_by: at(60), successor: None }
+    };
+    let names = told_of(true, |log| {
+        (0..60).for_each(|seconds| fails(log, seconds, &RENEW, Failure::Ambiguous));
+        log.changed(at(60), &leadership(Loss::Expired));
+        (60..80).for_each(|seconds| fails(log, seconds, &ATTEMPT, Failure::Transient));
+        log.answered(at(80), &Query::Observe, &seen(true));
+    });
+    assert_eq!(names, ["lost"]);
+    let its_own = told_of(true, |log| {
+        (0..60).for_each(|seconds| fails(log, seconds, &ATTEMPT, Failure::Fatal));
+        log.answered(at(60), &ATTEMPT, &seen(true));
+    });
+    assert_eq!(its_own, ["outage", "outage_over"]);
 }
 
 #[test]

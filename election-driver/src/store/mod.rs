@@ -131,6 +131,12 @@ pub trait Store: Send + 'static {
         None
     }
 
+    /// Whether the store itself logs that its database is out of reach, so that an elector does not: many
+    /// electors of one store would all say the same. The default is no.
+    fn tells_outages(&self) -> bool {
+        false
+    }
+
     /// The notices that the database sends. Neither safety nor progress needs them, since
     /// everything is polled too; they only make things faster. The default is none.
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {

@@ -11,9 +11,13 @@ mod line;
 mod subscribers;
 
 use super::{client::Client, sql::SqlStore};
-use crate::{Notifications, Pause, Runtime, Store, StoreError, now};
+use crate::{
+    Notifications, Pause, Runtime, Store, StoreError, log, now,
+    outage::{Gravity, Outage},
+};
 use async_channel::{Receiver, Sender};
 use election_core::{
+    Timestamp,
     lease::{Answer, Config, Failure, Query, Registration},
     sql::{Dialect, Statements},
 };
@@ -67,7 +71,7 @@ impl SharedStore {
         };
         let span = tracing::error_span!(parent: None, "store", place = store.place());
         runtime.spawn(listening.instrument(span.clone()));
-        runtime.spawn(answer_all(store, ordered).instrument(span));
+        runtime.spawn(Asker::new(store).run(ordered).instrument(span));
         Self(Arc::new(Shared { orders, statements, subscribers, listens }))
     }
 }
@@ -95,6 +99,10 @@ impl Store for SharedStore {
         Some(self.0.statements.clone())
     }
 
+    fn tells_outages(&self) -> bool {
+        true
+    }
+
     fn notifications(&mut self, registration: &Registration, _: Pause) -> Notifications {
         let subscription = self.0.subscribers.subscribe(registration);
         let listens = self.0.listens.clone();
@@ -109,87 +117,113 @@ impl Store for SharedStore {
     }
 }
 
-/// Answers what is asked, for as long as there is a store.
-async fn answer_all<C: Client>(mut store: SqlStore<C>, orders: Receiver<Order>) {
-    let mut line = Line::default();
-    let mut bounds: Option<(Duration, Duration)> = None;
-    loop {
-        if line.is_empty() {
-            let Ok(order) = orders.recv().await else { return };
-            take(order, &mut line, &mut bounds, &mut store);
-        }
-        while let Ok(order) = orders.try_recv() {
-            take(order, &mut line, &mut bounds, &mut store);
-        }
-        answer(&mut store, &mut line).await;
-    }
+/// The task that asks the database.
+struct Asker<C: Client> {
+    store: SqlStore<C>,
+    line: Line,
+    /// The shortest attempt time-out and the longest ttl, which bound the waits of all.
+    bounds: Option<(Duration, Duration)>,
+    outage: Option<Outage>,
 }
 
-/// The shortest attempt time-out and the longest ttl bound the waits of all.
-fn take<C: Client>(
-    order: Order,
-    line: &mut Line,
-    bounds: &mut Option<(Duration, Duration)>,
-    store: &mut SqlStore<C>,
-) {
-    match order {
-        Order::Ask(ask) => line.join(ask),
-        Order::Prepare(config) => {
-            let (attempt, ttl) = (config.attempt_timeout(), config.ttl());
-            let (shortest, longest) = bounds.unwrap_or((attempt, ttl));
-            let all = (shortest.min(attempt), longest.max(ttl));
-            if bounds.replace(all) != Some(all) {
-                store.bound(all.0, all.1);
+impl<C: Client> Asker<C> {
+    fn new(store: SqlStore<C>) -> Self {
+        Self { store, line: Line::default(), bounds: None, outage: None }
+    }
+
+    /// Answers what is asked, for as long as there is a store.
+    async fn run(mut self, orders: Receiver<Order>) {
+        loop {
+            if self.line.is_empty() {
+                let Ok(order) = orders.recv().await else { return };
+                self.take(order);
             }
+            while let Ok(order) = orders.try_recv() {
+                self.take(order);
+            }
+            self.answer().await;
         }
     }
-}
 
-/// Answers those whose turn it is.
-async fn answer<C: Client>(store: &mut SqlStore<C>, line: &mut Line) {
-    let since = now();
-    let turn = line.next(since);
-    let questions: Vec<_> = turn.iter().map(|ask| (ask.registration(), ask.query())).collect();
-    let answers = match &*questions {
-        [] => return,
-        [(registration, query)] => {
-            let answer = store.answer(registration, query).await;
-            line.note(&turn[0], &answer, since);
-            turn[0].reply(answer);
-            return;
-        }
-        _ => store.answer_many(&questions).await,
-    };
-    match answers {
-        Ok(answers) => {
-            let mut released = Vec::new();
-            for (ask, answer) in turn.into_iter().zip(answers) {
-                match answer {
-                    Some(answer) => {
-                        let vacated = answer == Answer::Released;
-                        ask.reply(Ok(answer));
-                        if vacated {
-                            released.push(ask);
-                        }
-                    }
-                    None => line.join_alone(ask),
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Ask(ask) => self.line.join(ask),
+            Order::Prepare(config) => {
+                let (attempt, ttl) = (config.attempt_timeout(), config.ttl());
+                let (shortest, longest) = self.bounds.unwrap_or((attempt, ttl));
+                let (attempt, ttl) = (shortest.min(attempt), longest.max(ttl));
+                if self.bounds.replace((attempt, ttl)) != Some((attempt, ttl)) {
+                    self.store.bound(attempt, ttl);
+                    self.outage = Some(Outage::of_database(attempt, ttl));
                 }
             }
-            let released: Vec<_> = released.iter().map(Ask::registration).collect();
-            store.tell_many(&released, since).await;
         }
-        Err(error) if C::cannot_merge(&error) => {
-            line.stop_merging();
-            turn.into_iter().for_each(|ask| line.join_alone(ask));
+    }
+
+    /// Answers those whose turn it is.
+    async fn answer(&mut self) {
+        let since = now();
+        let turn = self.line.next(since);
+        let questions: Vec<_> = turn.iter().map(|ask| (ask.registration(), ask.query())).collect();
+        let answers = match &*questions {
+            [] => return,
+            [(registration, query)] => {
+                let answer = self.store.answer(registration, query).await;
+                self.tell(since, answer.as_ref().err());
+                self.line.note(&turn[0], &answer, since);
+                turn[0].reply(answer);
+                return;
+            }
+            _ => self.store.answer_many(&questions).await,
+        };
+        self.tell(since, answers.as_ref().err());
+        match answers {
+            Ok(answers) => {
+                let mut released = Vec::new();
+                for (ask, answer) in turn.into_iter().zip(answers) {
+                    match answer {
+                        Some(answer) => {
+                            let vacated = answer == Answer::Released;
+                            ask.reply(Ok(answer));
+                            if vacated {
+                                released.push(ask);
+                            }
+                        }
+                        None => self.line.join_alone(ask),
+                    }
+                }
+                let released: Vec<_> = released.iter().map(Ask::registration).collect();
+                self.store.tell_many(&released, since).await;
+            }
+            Err(error) if C::cannot_merge(&error) => {
+                self.line.stop_merging();
+                turn.into_iter().for_each(|ask| self.line.join_alone(ask));
+            }
+            // SQLite has one lock for all.
+            Err(error)
+                if log::out_of_reach(&error)
+                    || C::DIALECT == Dialect::Sqlite && error.kind == Failure::Conflict =>
+            {
+                turn.iter().for_each(|ask| ask.reply(Err(error.shared())));
+            }
+            // One of them has a lock or a right that stands in the way of all.
+            Err(_) => turn.into_iter().for_each(|ask| self.line.join_alone(ask)),
         }
-        // SQLite has one lock for all.
-        Err(error)
-            if matches!(error.kind, Failure::Transient | Failure::Ambiguous)
-                || C::DIALECT == Dialect::Sqlite && error.kind == Failure::Conflict =>
-        {
-            turn.iter().for_each(|ask| ask.reply(Err(error.shared())));
+    }
+
+    /// Logs that the database is out of reach, and that it answers again: once for all elections.
+    fn tell(&mut self, asked: Timestamp, error: Option<&StoreError>) {
+        let Some(outage) = &mut self.outage else { return };
+        match error {
+            None => outage.answered(now()).into_iter().for_each(log::outage_over),
+            Some(error) if log::out_of_reach(error) => {
+                let opening = error.is_connecting(); // as an ordinary start over a slow link
+                let gravity = if opening { Gravity::Usual } else { Gravity::Passing };
+                if let Some(word) = outage.failed(asked, now(), gravity) {
+                    log::outage(word, &log::chain(error));
+                }
+            }
+            Some(_) => {} // it concerns one election, which tells it
         }
-        // One of them has a lock or a right that stands in the way of all.
-        Err(_) => turn.into_iter().for_each(|ask| line.join_alone(ask)),
     }
 }
