@@ -18,8 +18,10 @@
 mod cannot_lead;
 mod chain;
 mod duplicate_id;
+mod notified;
 
 pub use chain::chain;
+pub(crate) use notified::Notified;
 
 use crate::{
     StoreError,
@@ -125,28 +127,16 @@ pub(crate) struct Log {
     /// Since when the list could not be written, and why. This counts only once the row is
     /// answered: while the row is out of reach too, only the row is logged.
     unlisted: Option<(Timestamp, String)>,
-    /// No notifications arrive, and why.
-    unnotified: Option<Unnotified>,
+    notified: Notified,
     /// Whether the database has ever answered.
     reached: bool,
     /// It was said that nobody can be elected before leases of an earlier server have ended.
     promoted: bool,
-    /// When the database last failed to answer.
-    failed_at: Option<Timestamp>,
     /// The store [tells](crate::Store::tells_outages) by itself that the database is out of reach.
     told_by_store: bool,
     /// The latest failure is one of those.
     common: bool,
 }
-
-struct Unnotified {
-    since: Timestamp,
-    why: String,
-    told: bool,
-}
-
-/// A database that answers for this long without notifying is more than just ill.
-const UNNOTIFIED_FOR: Duration = Duration::from_secs(10);
 
 impl Log {
     pub(crate) fn new(config: &Config, own: Candidate, told_by_store: bool) -> Self {
@@ -165,10 +155,9 @@ impl Log {
             cause: String::new(),
             refused: None,
             unlisted: None,
-            unnotified: None,
+            notified: Notified::default(),
             reached: false,
             promoted: false,
-            failed_at: None,
             told_by_store,
             common: false,
         }
@@ -273,7 +262,7 @@ impl Log {
             }
             self.refused = None;
         }
-        self.notifications_still_lost(now);
+        self.notified.answered(now);
         // Trouble with the list that began while the row was out of reach too is over with the
         // outage.
         let apart = !lists && !self.row.is_ongoing();
@@ -298,27 +287,13 @@ impl Log {
 
     /// Notifications arrive.
     pub(crate) fn hears(&mut self) {
-        if self.unnotified.take().is_some_and(|lost| lost.told) {
-            info!(event = "notifications_restored", "notifications are arriving again");
-        }
+        self.notified.hears();
     }
 
-    /// No notifications arrive. This is logged once the database answers and still does not notify.
+    /// No notifications arrive, for this reason.
     pub(crate) fn notifications_lost(&mut self, now: Timestamp, why: String) {
-        self.unnotified = Some(Unnotified { since: now, why, told: false });
-    }
-
-    fn notifications_still_lost(&mut self, now: Timestamp) {
-        let failed_at = self.failed_at;
-        let Some(lost) = self.unnotified.as_mut().filter(|lost| !lost.told) else { return };
-        if now.since(failed_at.map_or(lost.since, |at| at.max(lost.since))) >= UNNOTIFIED_FOR {
-            lost.told = true;
-            warn!(
-                event = "notifications_lost",
-                cause = lost.why,
-                "notifications are not arriving: {}; polling instead, so a handover takes longer",
-                lost.why
-            );
+        if !self.told_by_store {
+            self.notified.lost(now, why);
         }
     }
 
@@ -332,7 +307,7 @@ impl Log {
         error: &StoreError,
     ) {
         let cause = chain(error);
-        self.failed_at = Some(now);
+        self.notified.failed(now);
         debug!(query = op(query), cause, "no answer");
         let gravity = match error.kind {
             Failure::Conflict if !matches!(query, Query::Renew { .. }) => Gravity::Usual,

@@ -81,16 +81,18 @@ fn a_database_that_is_gone_does_not_notify_either() {
 }
 
 #[test]
-fn an_outage_that_the_store_tells_is_not_told_by_its_elections() {
+fn what_the_store_tells_is_not_told_by_its_elections() {
     let leadership = |reason| {
         let term = Term { epoch: Epoch::new(7), leader: life(0).id };
         Change::Lost { term, reason, stop_by: at(60), successor: None }
     };
     let names = told_of(true, |log| {
+        log.notifications_lost(at(0), "no room".to_owned());
         (0..60).for_each(|seconds| fails(log, seconds, &RENEW, Failure::Ambiguous));
         log.changed(at(60), &leadership(Loss::Expired));
         (60..80).for_each(|seconds| fails(log, seconds, &ATTEMPT, Failure::Transient));
         log.answered(at(80), &Query::Observe, &seen(true));
+        log.answered(at(99), &Query::Observe, &seen(true));
     });
     assert_eq!(names, ["lost"]);
     let its_own = told_of(true, |log| {

@@ -131,8 +131,8 @@ pub trait Store: Send + 'static {
         None
     }
 
-    /// Whether the store itself logs that its database is out of reach, so that an elector does not: many
-    /// electors of one store would all say the same. The default is no.
+    /// Whether the store itself logs that its database is out of reach or does not notify, so that an
+    /// elector does not: many electors of one store would all say the same. The default is no.
     fn tells_outages(&self) -> bool {
         false
     }

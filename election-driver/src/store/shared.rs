@@ -71,7 +71,7 @@ impl SharedStore {
         };
         let span = tracing::error_span!(parent: None, "store", place = store.place());
         runtime.spawn(listening.instrument(span.clone()));
-        runtime.spawn(Asker::new(store).run(ordered).instrument(span));
+        runtime.spawn(Asker::new(store, subscribers.clone()).run(ordered).instrument(span));
         Self(Arc::new(Shared { orders, statements, subscribers, listens }))
     }
 }
@@ -124,11 +124,12 @@ struct Asker<C: Client> {
     /// The shortest attempt time-out and the longest ttl, which bound the waits of all.
     bounds: Option<(Duration, Duration)>,
     outage: Option<Outage>,
+    subscribers: Arc<Subscribers>,
 }
 
 impl<C: Client> Asker<C> {
-    fn new(store: SqlStore<C>) -> Self {
-        Self { store, line: Line::default(), bounds: None, outage: None }
+    fn new(store: SqlStore<C>, subscribers: Arc<Subscribers>) -> Self {
+        Self { store, line: Line::default(), bounds: None, outage: None, subscribers }
     }
 
     /// Answers what is asked, for as long as there is a store.
@@ -211,15 +212,17 @@ impl<C: Client> Asker<C> {
         }
     }
 
-    /// Logs that the database is out of reach, and that it answers again: once for all elections.
+    /// Logs what concerns all elections: that the database is out of reach, or does not notify.
     fn tell(&mut self, asked: Timestamp, error: Option<&StoreError>) {
+        let now = now();
+        self.subscribers.heard_at(now, error.is_none());
         let Some(outage) = &mut self.outage else { return };
         match error {
-            None => outage.answered(now()).into_iter().for_each(log::outage_over),
+            None => outage.answered(now).into_iter().for_each(log::outage_over),
             Some(error) if log::out_of_reach(error) => {
                 let opening = error.is_connecting(); // as an ordinary start over a slow link
                 let gravity = if opening { Gravity::Usual } else { Gravity::Passing };
-                if let Some(word) = outage.failed(asked, now(), gravity) {
+                if let Some(word) = outage.failed(asked, now, gravity) {
                     log::outage(word, &log::chain(error));
                 }
             }

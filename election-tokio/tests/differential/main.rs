@@ -66,7 +66,7 @@ fn sqlite(merges: bool) {
         // Nothing here has to survive a power failure.
         options.synchronous(sqlite::SqliteSynchronous::Off).connect().await
     });
-    compare(&runtime, steered(&store, connection, merges));
+    compare(&runtime, steered(&store, connection, merges), BUGS, (merges, false));
 }
 
 fn postgres(merges: bool) {
@@ -78,7 +78,7 @@ fn postgres(merges: bool) {
         let options = postgres::PgConnectOptions::from_str(&server.url()).unwrap();
         options.options([("search_path", clock::SEARCH_PATH)]).connect().await
     });
-    compare(&runtime, steered(&store, connection, merges));
+    compare(&runtime, steered(&store, connection, merges), BUGS, (merges, false));
 }
 
 /// The same after a failover: whoever attempts has to wait.
@@ -93,7 +93,7 @@ fn promoted(merges: bool) {
     let options = postgres::PgConnectOptions::from_str(&server.url()).unwrap();
     let options = options.options([("search_path", clock::SEARCH_PATH)]);
     let connection = runtime.block_on(options.connect()).unwrap();
-    compare_with(&runtime, steered(&store, connection, merges), PROMOTED, true);
+    compare(&runtime, steered(&store, connection, merges), PROMOTED, (merges, true));
 }
 
 fn mariadb(merges: bool) {
@@ -104,7 +104,7 @@ fn mariadb(merges: bool) {
         store.ensure_schema().await.unwrap();
         mysql::MySqlConnection::connect(&server.url()).await
     });
-    compare(&runtime, steered(&store, connection, merges));
+    compare(&runtime, steered(&store, connection, merges), BUGS, (merges, false));
 }
 
 fn connected<C, E: std::fmt::Debug>(connect: impl Future<Output = Result<C, E>>) -> (Runtime, C) {
@@ -117,11 +117,12 @@ fn connected<C, E: std::fmt::Debug>(connect: impl Future<Output = Result<C, E>>)
 /// How many sequences are played unless the environment says otherwise.
 const CASES: u32 = 400;
 
-fn compare<D: Steered>(runtime: &Runtime, database: D) {
-    compare_with(runtime, database, BUGS, false);
-}
-
-fn compare_with<D: Steered>(runtime: &Runtime, mut database: D, bugs: &[Bug], promoted: bool) {
+fn compare<D: Steered>(
+    runtime: &Runtime,
+    mut database: D,
+    bugs: &[Bug],
+    (merges, promoted): (bool, bool),
+) {
     let (seed, finding) = match ProptestConfig::default().rng_seed {
         RngSeed::Fixed(seed) => (seed, seed),
         RngSeed::Random => (RandomState::new().hash_one(CASES), FINDING),
@@ -147,6 +148,7 @@ fn compare_with<D: Steered>(runtime: &Runtime, mut database: D, bugs: &[Bug], pr
     }
     let dialect = database.dialect();
     let planted = bugs.iter().filter(|bug| bug.dialects.contains(&dialect));
+    let planted = planted.filter(|bug| !merges || bug.merges());
     let missed: Vec<_> = planted
         .filter_map(|bug| {
             let found = find(runtime, &mut runner(finding), &mut database, bug, promoted);

@@ -29,6 +29,11 @@ impl Bug {
     const fn on(self, dialects: &'static [Dialect]) -> Self {
         Self { dialects, ..self }
     }
+
+    /// Whether its statement is also asked for many elections at once.
+    pub(crate) fn merges(&self) -> bool {
+        [RENEW, RESIGN, REGISTER, READ].contains(&self.plant.within)
+    }
 }
 
 // Words that identify a statement.

@@ -2,10 +2,12 @@
 
 use crate::{
     Notice,
+    log::Notified,
+    now,
     store::news::{News, NewsStream},
 };
 use async_channel::{Receiver, Sender};
-use election_core::{Epoch, lease::Registration};
+use election_core::{Epoch, Timestamp, lease::Registration};
 use futures_lite::{StreamExt as _, future::yield_now};
 use std::{
     collections::HashMap,
@@ -23,6 +25,8 @@ struct Known {
     count: u64,
     /// Whether the database notifies, as it was last told; who comes later has to know.
     hearing: Option<Notice>,
+    /// The same for the log.
+    notified: Notified,
 }
 
 struct Subscriber {
@@ -66,6 +70,12 @@ impl Subscribers {
         Subscription { number, namespace, signal, subscribers: self.clone() }
     }
 
+    /// The database has answered what was asked, or has not.
+    pub(super) fn heard_at(&self, now: Timestamp, answered: bool) {
+        let notified = &mut self.lock().notified;
+        if answered { notified.answered(now) } else { notified.failed(now) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Known> {
         // A panic elsewhere leaves nothing half-written here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -85,6 +95,11 @@ impl Known {
     fn take(&mut self, news: &News) {
         let concerned = match news {
             News::All(notice) => {
+                match notice {
+                    Notice::Listening => self.notified.hears(),
+                    Notice::NotListening(why) => self.notified.lost(now(), why.clone()),
+                    Notice::Wake | Notice::Resigned(_) => {}
+                }
                 if *notice != Notice::Wake {
                     self.hearing = Some(notice.clone());
                 }
@@ -154,5 +169,26 @@ impl Drop for Subscription {
                 known.of.remove(&self.namespace);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::capture;
+    use std::time::Duration;
+
+    #[test]
+    fn a_database_that_does_not_notify_is_told_once_for_all() {
+        let subscribers = Subscribers::default();
+        let names = capture::told(|| {
+            let lost = Notice::NotListening("no room".to_owned());
+            subscribers.lock().take(&News::All(lost));
+            for _ in 0..2 {
+                subscribers.heard_at(now() + Duration::from_secs(11), true);
+            }
+            subscribers.lock().take(&News::All(Notice::Listening));
+        });
+        assert_eq!(names, ["notifications_lost", "notifications_restored"]);
     }
 }
