@@ -341,7 +341,8 @@ impl Log {
         }
         let Some(until) = self.until else { return outage(word, cause) };
         let Word { news, lasts, failures } = word;
-        let (event, lasts_ms) = (event_of(news), millis(lasts));
+        let event = if news == News::Begins { "outage" } else { "outage_lasts" };
+        let lasts_ms = millis(lasts);
         let left = until.since(now);
         let renewed = HumanDuration(now.since(until - self.trust));
         let (leads_for_ms, left) = (millis(left), HumanDuration(left));
@@ -366,17 +367,17 @@ impl Log {
 /// Says that the database does not answer.
 pub(crate) fn outage(word: Word, cause: &str) {
     let Word { news, lasts, failures } = word;
-    let (event, lasts_ms) = (event_of(news), millis(lasts));
+    let lasts_ms = millis(lasts);
     if news == News::Begins {
         warn!(
-            target: OUTAGE, event, cause, lasts_ms, failures,
+            target: OUTAGE, event = "outage", cause, lasts_ms, failures,
             "waiting for the database: {cause}"
         );
         return;
     }
     let (lasts, failed) = (HumanDuration(lasts), attempts(failures));
     warn!(
-        target: OUTAGE, event, cause, lasts_ms, failures,
+        target: OUTAGE, event = "outage_lasts", cause, lasts_ms, failures,
         "still waiting for the database after {lasts}: {cause}; {failed}"
     );
 }
@@ -388,10 +389,6 @@ pub(crate) fn outage_over(Word { lasts, failures, .. }: Word) {
         target: OUTAGE, event = "outage_over", lasts_ms, failures,
         "the database answers again after {lasts}; {failed}"
     );
-}
-
-fn event_of(news: News) -> &'static str {
-    if news == News::Begins { "outage" } else { "outage_lasts" }
 }
 
 /// Whether nobody on the same connection gets an answer.
