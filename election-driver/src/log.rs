@@ -2,9 +2,10 @@
 //! who has to find out at night what happened.
 //!
 //! Every event is inside a span `election` whose fields name the election (`election`) and this
-//! process (`node`). The field `event` names the event; these names stay, while messages may be
-//! reworded. The field `epoch` is a number, `cause` and `reason` are texts, and fields that end in
-//! `_ms` are milliseconds.
+//! process (`node`). What a [shared store](crate::guide::many) tells for all of its elections is inside a
+//! span `store` whose field `place` names the database. The field `event` names the event; these names
+//! stay, while messages may be reworded. The field `epoch` is a number, `cause` and `reason` are texts,
+//! and fields that end in `_ms` are milliseconds.
 //!
 //! [The guide](crate::guide::reference#events-of-the-log) lists all of them.
 //!
@@ -34,7 +35,7 @@ use election_core::{
     Candidate, Change, Epoch, Loss, Protocol as _, Timestamp,
     lease::{Answer, Config, Failure, Lease, Query, Registration},
 };
-use std::time::Duration;
+use std::{mem, time::Duration};
 use tracing::{Span, debug, info, warn};
 
 /// Outages have a target of their own, for readers who want nothing else.
@@ -136,6 +137,8 @@ pub(crate) struct Log {
     told_by_store: bool,
     /// The latest failure is one of those.
     common: bool,
+    /// This log has told of the outage that lasts.
+    told: bool,
 }
 
 impl Log {
@@ -160,6 +163,7 @@ impl Log {
             promoted: false,
             told_by_store,
             common: false,
+            told: false,
         }
     }
 
@@ -195,7 +199,8 @@ impl Log {
         changed(change, cost.then_some(&*self.cause));
         if let Some(word) = cost.then(|| self.row.costs(now)).flatten() {
             self.until = None;
-            self.outage(now, word, &self.cause);
+            let cause = self.cause.clone();
+            self.outage(now, word, &cause);
         }
     }
 
@@ -272,7 +277,7 @@ impl Log {
         let outage = if lists { &mut self.list } else { &mut self.row };
         let Some(word) = outage.answered(now) else { return };
         if !lists {
-            if !self.common {
+            if mem::take(&mut self.told) {
                 outage_over(word);
             }
             return;
@@ -335,10 +340,11 @@ impl Log {
         self.cause = cause;
     }
 
-    fn outage(&self, now: Timestamp, word: Word, cause: &str) {
+    fn outage(&mut self, now: Timestamp, word: Word, cause: &str) {
         if self.common {
             return;
         }
+        self.told = true;
         let Some(until) = self.until else { return outage(word, cause) };
         let Word { news, lasts, failures } = word;
         let event = if news == News::Begins { "outage" } else { "outage_lasts" };

@@ -97,9 +97,16 @@ fn what_the_store_tells_is_not_told_by_its_elections() {
     assert_eq!(names, ["lost"]);
     let its_own = told_of(true, |log| {
         (0..60).for_each(|seconds| fails(log, seconds, &ATTEMPT, Failure::Fatal));
-        log.answered(at(60), &ATTEMPT, &seen(true));
+        fails(log, 60, &ATTEMPT, Failure::Transient);
+        log.answered(at(61), &ATTEMPT, &seen(true));
     });
     assert_eq!(its_own, ["outage", "outage_over"]);
+    let a_lock_at_its_end = told_of(true, |log| {
+        (0..60).for_each(|seconds| fails(log, seconds, &RENEW, Failure::Transient));
+        fails(log, 60, &RENEW, Failure::Conflict);
+        log.answered(at(61), &ATTEMPT, &seen(true));
+    });
+    assert_eq!(a_lock_at_its_end, [] as [&str; 0]);
 }
 
 #[test]

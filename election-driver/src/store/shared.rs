@@ -215,7 +215,7 @@ impl<C: Client> Asker<C> {
     /// Logs what concerns all elections: that the database is out of reach, or does not notify.
     fn tell(&mut self, asked: Timestamp, error: Option<&StoreError>) {
         let now = now();
-        self.subscribers.heard_at(now, error.is_none());
+        self.subscribers.asked(now, error);
         let Some(outage) = &mut self.outage else { return };
         match error {
             None => outage.answered(now).into_iter().for_each(log::outage_over),

@@ -66,7 +66,7 @@ fn sqlite(merges: bool) {
         // Nothing here has to survive a power failure.
         options.synchronous(sqlite::SqliteSynchronous::Off).connect().await
     });
-    compare(&runtime, steered(&store, connection, merges), BUGS, (merges, false));
+    compare(&runtime, steered(&store, connection, merges));
 }
 
 fn postgres(merges: bool) {
@@ -78,7 +78,7 @@ fn postgres(merges: bool) {
         let options = postgres::PgConnectOptions::from_str(&server.url()).unwrap();
         options.options([("search_path", clock::SEARCH_PATH)]).connect().await
     });
-    compare(&runtime, steered(&store, connection, merges), BUGS, (merges, false));
+    compare(&runtime, steered(&store, connection, merges));
 }
 
 /// The same after a failover: whoever attempts has to wait.
@@ -93,7 +93,7 @@ fn promoted(merges: bool) {
     let options = postgres::PgConnectOptions::from_str(&server.url()).unwrap();
     let options = options.options([("search_path", clock::SEARCH_PATH)]);
     let connection = runtime.block_on(options.connect()).unwrap();
-    compare(&runtime, steered(&store, connection, merges), PROMOTED, (merges, true));
+    compare_with(&runtime, steered(&store, connection, merges), PROMOTED, true);
 }
 
 fn mariadb(merges: bool) {
@@ -104,7 +104,7 @@ fn mariadb(merges: bool) {
         store.ensure_schema().await.unwrap();
         mysql::MySqlConnection::connect(&server.url()).await
     });
-    compare(&runtime, steered(&store, connection, merges), BUGS, (merges, false));
+    compare(&runtime, steered(&store, connection, merges));
 }
 
 fn connected<C, E: std::fmt::Debug>(connect: impl Future<Output = Result<C, E>>) -> (Runtime, C) {
@@ -117,12 +117,11 @@ fn connected<C, E: std::fmt::Debug>(connect: impl Future<Output = Result<C, E>>)
 /// How many sequences are played unless the environment says otherwise.
 const CASES: u32 = 400;
 
-fn compare<D: Steered>(
-    runtime: &Runtime,
-    mut database: D,
-    bugs: &[Bug],
-    (merges, promoted): (bool, bool),
-) {
+fn compare<D: Steered>(runtime: &Runtime, database: D) {
+    compare_with(runtime, database, BUGS, false);
+}
+
+fn compare_with<D: Steered>(runtime: &Runtime, mut database: D, bugs: &[Bug], promoted: bool) {
     let (seed, finding) = match ProptestConfig::default().rng_seed {
         RngSeed::Fixed(seed) => (seed, seed),
         RngSeed::Random => (RandomState::new().hash_one(CASES), FINDING),
@@ -146,7 +145,7 @@ fn compare<D: Steered>(
     if let Err(found) = agreed {
         panic!("PROPTEST_RNG_SEED={seed}: {found}");
     }
-    let dialect = database.dialect();
+    let (dialect, merges) = (database.dialect(), database.merges());
     let planted = bugs.iter().filter(|bug| bug.dialects.contains(&dialect));
     let planted = planted.filter(|bug| !merges || bug.merges());
     let missed: Vec<_> = planted

@@ -39,6 +39,9 @@ pub(crate) trait Steered {
     /// The dialect of its statements.
     fn dialect(&self) -> Dialect;
 
+    /// Whether it asks about one election as about many.
+    fn merges(&self) -> bool;
+
     /// Sets the clock, in unix milliseconds. The clock then stands still.
     fn set(&mut self, now_ms: i64) -> impl Future<Output = Result<(), StoreError>>;
 
@@ -121,6 +124,10 @@ struct Line<C: Client> {
 impl<C: Client> Steered for Line<C> {
     fn dialect(&self) -> Dialect {
         C::DIALECT
+    }
+
+    fn merges(&self) -> bool {
+        self.merges
     }
 
     async fn set(&mut self, now_ms: i64) -> Result<(), StoreError> {

@@ -1,8 +1,8 @@
 //! Notices for many elections from one connection that listens.
 
 use crate::{
-    Notice,
-    log::Notified,
+    Notice, StoreError,
+    log::{self, Notified},
     now,
     store::news::{News, NewsStream},
 };
@@ -70,10 +70,11 @@ impl Subscribers {
         Subscription { number, namespace, signal, subscribers: self.clone() }
     }
 
-    /// The database has answered what was asked, or has not.
-    pub(super) fn heard_at(&self, now: Timestamp, answered: bool) {
+    /// The database was asked. An error that concerns one election is an answer, too.
+    pub(super) fn asked(&self, now: Timestamp, error: Option<&StoreError>) {
         let notified = &mut self.lock().notified;
-        if answered { notified.answered(now) } else { notified.failed(now) }
+        let fails = error.is_some_and(log::out_of_reach);
+        if fails { notified.failed(now) } else { notified.answered(now) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -176,6 +177,7 @@ impl Drop for Subscription {
 mod tests {
     use super::*;
     use crate::log::capture;
+    use election_core::lease::Failure;
     use std::time::Duration;
 
     #[test]
@@ -184,8 +186,11 @@ mod tests {
         let names = capture::told(|| {
             let lost = Notice::NotListening("no room".to_owned());
             subscribers.lock().take(&News::All(lost));
-            for _ in 0..2 {
-                subscribers.heard_at(now() + Duration::from_secs(11), true);
+            let locked = StoreError::new(Failure::Conflict, "somebody has locked a row");
+            for seconds in 1..=20 {
+                let later = now() + Duration::from_secs(seconds);
+                subscribers.asked(later, Some(&locked)); // it concerns one election
+                subscribers.asked(later, None);
             }
             subscribers.lock().take(&News::All(Notice::Listening));
         });
