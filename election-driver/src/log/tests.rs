@@ -99,6 +99,8 @@ fn what_the_store_tells_is_not_told_by_its_elections() {
         (0..60).for_each(|seconds| fails(log, seconds, &ATTEMPT, Failure::Fatal));
         fails(log, 60, &ATTEMPT, Failure::Transient);
         log.answered(at(61), &ATTEMPT, &seen(true));
+        (600..660).for_each(|seconds| fails(log, seconds, &ATTEMPT, Failure::Transient));
+        log.answered(at(660), &ATTEMPT, &seen(true));
     });
     assert_eq!(its_own, ["outage", "outage_over"]);
     let a_lock_at_its_end = told_of(true, |log| {

@@ -216,17 +216,48 @@ impl<C: Client> Asker<C> {
     fn tell(&mut self, asked: Timestamp, error: Option<&StoreError>) {
         let now = now();
         self.subscribers.asked(now, error);
-        let Some(outage) = &mut self.outage else { return };
-        match error {
-            None => outage.answered(now).into_iter().for_each(log::outage_over),
-            Some(error) if log::out_of_reach(error) => {
-                let opening = error.is_connecting(); // as an ordinary start over a slow link
-                let gravity = if opening { Gravity::Usual } else { Gravity::Passing };
-                if let Some(word) = outage.failed(asked, now, gravity) {
-                    log::outage(word, &log::chain(error));
-                }
-            }
-            Some(_) => {} // it concerns one election, which tells it
+        if let Some(outage) = &mut self.outage {
+            tell(outage, asked, now, error);
         }
+    }
+}
+
+/// Logs an outage, and its end. An error that concerns one election is told by that election.
+fn tell(outage: &mut Outage, asked: Timestamp, now: Timestamp, error: Option<&StoreError>) {
+    match error {
+        None => outage.answered(now).into_iter().for_each(log::outage_over),
+        Some(error) if log::out_of_reach(error) => {
+            let opening = error.is_connecting(); // as an ordinary start over a slow link
+            let gravity = if opening { Gravity::Usual } else { Gravity::Passing };
+            if let Some(word) = outage.failed(asked, now, gravity) {
+                log::outage(word, &log::chain(error));
+            }
+        }
+        Some(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_keeps_all_from_an_answer_is_an_outage() {
+        let (attempt, ttl) = (Duration::from_secs(2), Duration::from_secs(15));
+        let told = |kinds: &[Failure]| {
+            log::capture::told(|| {
+                let mut outage = Outage::of_database(attempt, ttl);
+                let mut at = Timestamp::ZERO;
+                for kind in kinds {
+                    let error = StoreError::new(*kind, "it does not work");
+                    at = at + Duration::from_secs(1);
+                    tell(&mut outage, at, at, Some(&error));
+                }
+                tell(&mut outage, at, at, None);
+            })
+        };
+        use Failure::{Ambiguous, Conflict, Fatal, Transient};
+        assert_eq!(told(&[Transient, Ambiguous, Transient]), ["outage", "outage_over"]);
+        assert_eq!(told(&[Conflict, Fatal, Conflict, Fatal]), [] as [&str; 0]);
     }
 }

@@ -132,11 +132,16 @@ fn whoever_knows_its_trust_says_so_as_it_renews() {
 /// Its renewals may be what was lost, and one that comes in time is accepted.
 #[test]
 fn a_leader_whose_row_has_expired_leads_on_until_it_renews() {
-    let row = |server, me: &Candidate| Row { server, ..held(7, me, 0, 3) };
-    for server in [unknown(), promoted(0), promoted(14_999)] {
+    let row = |server, ttl, me: &Candidate| Row { server, ttl: ms(ttl), ..held(7, me, 0, 3) };
+    for (server, ttl) in [
+        (unknown(), 15_000),
+        (promoted(0), 15_000),
+        (promoted(14_999), 15_000),
+        (promoted(15_000), 60_000), // as long as the row says, which is longer for a least time
+    ] {
         let mut hand = Hand::leading();
         let me = hand.me();
-        assert_eq!(hand.look(row(server, &me)), None);
+        assert_eq!(hand.look(row(server, ttl, &me)), None);
         assert!(matches!(hand.run_until_asked(6_000), Query::Renew { leads: true, .. }));
         hand.answer(renewed());
         assert_eq!(hand.leads(), Some(7));
@@ -144,7 +149,7 @@ fn a_leader_whose_row_has_expired_leads_on_until_it_renews() {
     for server in [promoted(15_000), Server::FIRST] {
         let mut hand = Hand::leading();
         let me = hand.me();
-        assert_eq!(lost(hand.look(row(server, &me))).0, Loss::Replaced);
+        assert_eq!(lost(hand.look(row(server, 15_000, &me))).0, Loss::Replaced);
     }
 }
 
