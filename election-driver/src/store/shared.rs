@@ -1,13 +1,10 @@
 //! One connection for all elections of a process.
 //!
-//! Questions wait in a [`Line`] while a statement is under way. When it is done, those that
-//! [merge](election_core::sql::Statements::merge) with the one whose turn it is go out with it in one
-//! statement: a store that has little to do adds no delay, and a busy one needs few statements.
+//! Questions wait in the core's [`Queue`] while a statement is under way, and those that merge go out in one.
 //!
 //! A task asks the database, and another listens. So an election that gives up, or that nobody polls, takes
 //! nothing with it.
 
-mod line;
 mod subscribers;
 
 use super::{client::Client, sql::SqlStore};
@@ -19,10 +16,9 @@ use async_channel::{Receiver, Sender};
 use election_core::{
     Timestamp,
     lease::{Answer, Config, Failure, Query, Registration},
-    sql::{Dialect, Statements},
+    sql::{Asked, Queue, Statements},
 };
 use futures_lite::future::or;
-use line::{Ask, Line};
 use std::{sync::Arc, time::Duration};
 use subscribers::Subscribers;
 use tracing::Instrument as _;
@@ -50,8 +46,11 @@ struct Shared {
 enum Order {
     /// An election with this timing begins.
     Prepare(Box<Config>),
-    Ask(Ask),
+    Ask(Asked<Reply>),
 }
+
+/// Where an answer goes.
+type Reply = Sender<Result<Answer, StoreError>>;
 
 impl SharedStore {
     pub(crate) fn start<R: Runtime, C: Client>(runtime: &R, store: SqlStore<C>) -> Self {
@@ -86,8 +85,9 @@ impl Store for SharedStore {
         registration: &Registration,
         query: &Query,
     ) -> Result<Answer, StoreError> {
-        let (ask, answer) = Ask::new(registration, query);
-        let _ = self.0.orders.try_send(Order::Ask(ask));
+        let (asker, answer) = async_channel::bounded(1);
+        let (registration, query) = (registration.clone(), query.clone());
+        let _ = self.0.orders.try_send(Order::Ask(Asked { registration, query, asker }));
         answer.recv().await.unwrap_or_else(|_| {
             let context = "the runtime on which the store was shared has ended; share it anew on \
                            the one that runs (`Election::share`)";
@@ -120,7 +120,7 @@ impl Store for SharedStore {
 /// The task that asks the database.
 struct Asker<C: Client> {
     store: SqlStore<C>,
-    line: Line,
+    queue: Queue<Reply>,
     /// The shortest attempt time-out and the longest ttl, which bound the waits of all.
     bounds: Option<(Duration, Duration)>,
     outage: Option<Outage>,
@@ -129,13 +129,14 @@ struct Asker<C: Client> {
 
 impl<C: Client> Asker<C> {
     fn new(store: SqlStore<C>, subscribers: Arc<Subscribers>) -> Self {
-        Self { store, line: Line::default(), bounds: None, outage: None, subscribers }
+        let queue = Queue::new(C::DIALECT);
+        Self { store, queue, bounds: None, outage: None, subscribers }
     }
 
     /// Answers what is asked, for as long as there is a store.
     async fn run(mut self, orders: Receiver<Order>) {
         loop {
-            if self.line.is_empty() {
+            if self.queue.is_empty() {
                 let Ok(order) = orders.recv().await else { return };
                 self.take(order);
             }
@@ -148,7 +149,9 @@ impl<C: Client> Asker<C> {
 
     fn take(&mut self, order: Order) {
         match order {
-            Order::Ask(ask) => self.line.join(ask),
+            Order::Ask(Asked { registration, query, asker }) => {
+                self.queue.push(registration, query, asker);
+            }
             Order::Prepare(config) => {
                 let (attempt, ttl) = (config.attempt_timeout(), config.ttl());
                 let (shortest, longest) = self.bounds.unwrap_or((attempt, ttl));
@@ -164,51 +167,35 @@ impl<C: Client> Asker<C> {
     /// Answers those whose turn it is.
     async fn answer(&mut self) {
         let since = now();
-        let turn = self.line.next(since);
-        let questions: Vec<_> = turn.iter().map(|ask| (ask.registration(), ask.query())).collect();
+        let turn = self.queue.next(since, |reply| !reply.is_closed());
+        let questions: Vec<_> = turn.iter().map(|it| (&it.registration, &it.query)).collect();
+        let merged = questions.len() > 1;
         let answers = match &*questions {
             [] => return,
             [(registration, query)] => {
-                let answer = self.store.answer(registration, query).await;
-                self.tell(since, answer.as_ref().err());
-                self.line.note(&turn[0], &answer, since);
-                turn[0].reply(answer);
-                return;
+                self.store.answer(registration, query).await.map(|answer| vec![Some(answer)])
             }
             _ => self.store.answer_many(&questions).await,
         };
         self.tell(since, answers.as_ref().err());
         match answers {
             Ok(answers) => {
+                let answered = self.queue.answered(turn, answers);
                 let mut released = Vec::new();
-                for (ask, answer) in turn.into_iter().zip(answers) {
-                    match answer {
-                        Some(answer) => {
-                            let vacated = answer == Answer::Released;
-                            ask.reply(Ok(answer));
-                            if vacated {
-                                released.push(ask);
-                            }
-                        }
-                        None => self.line.join_alone(ask),
+                for (asked, answer) in &answered {
+                    let _ = asked.asker.try_send(Ok(answer.clone()));
+                    if merged && *answer == Answer::Released {
+                        released.push(&asked.registration); // a single statement has told of it
                     }
                 }
-                let released: Vec<_> = released.iter().map(Ask::registration).collect();
                 self.store.tell_many(&released, since).await;
             }
-            Err(error) if C::cannot_merge(&error) => {
-                self.line.stop_merging();
-                turn.into_iter().for_each(|ask| self.line.join_alone(ask));
+            Err(error) if merged && C::cannot_merge(&error) => self.queue.cannot_merge(turn),
+            Err(error) => {
+                for asked in self.queue.failed(turn, error.kind, since, now()) {
+                    let _ = asked.asker.try_send(Err(error.shared()));
+                }
             }
-            // SQLite has one lock for all.
-            Err(error)
-                if log::out_of_reach(&error)
-                    || C::DIALECT == Dialect::Sqlite && error.kind == Failure::Conflict =>
-            {
-                turn.iter().for_each(|ask| ask.reply(Err(error.shared())));
-            }
-            // One of them has a lock or a right that stands in the way of all.
-            Err(_) => turn.into_iter().for_each(|ask| self.line.join_alone(ask)),
         }
     }
 

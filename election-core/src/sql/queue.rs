@@ -1,0 +1,402 @@
+//! Questions of many elections that wait for one connection, and which of them go out next.
+//!
+//! While a statement is under way, others ask. When it is done, those that [merge](super::Statements::merge) with
+//! the question whose turn it is go out together. So whoever has little to ask waits for nothing, and whoever has
+//! much to ask needs few statements. Nothing here runs a statement:
+//!
+//! 1. [`push`](Queue::push) what is asked;
+//! 2. while no statement is under way, take the [`next`](Queue::next) questions and run them: one as an
+//!    [`Exchange`](super::Exchange), several as a [`Merged`](super::Merged);
+//! 3. say what became of them: [`answered`](Queue::answered), [`failed`](Queue::failed) or
+//!    [`cannot_merge`](Queue::cannot_merge). Each returns the questions that have their answer now. The others wait
+//!    again, to be asked by themselves.
+//!
+//! Every other turn is for resignations, which hold up successors, and for renewals, without which a lease is lost.
+//! The other kinds take turns, so that none waits for more than a few statements, however many wait of another kind.
+//!
+//! An election whose question fails when it is asked by itself (its row is locked, a right is missing) takes no other
+//! with it: it is asked by itself until it works, and all such have half of the time at most.
+
+use super::dialect::Dialect;
+use crate::{
+    Namespace, Timestamp,
+    lease::{Answer, Failure, Query, Registration},
+};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
+
+/// Questions that wait, each with a `T` that says where its answer goes.
+#[derive(Debug)]
+pub struct Queue<T> {
+    dialect: Dialect,
+    waiting: [VecDeque<Asked<T>>; KINDS],
+    turns: usize,
+    /// Elections whose last question failed when it was asked alone.
+    apart: BTreeSet<Namespace>,
+    /// Until then, those go last.
+    apart_again: Timestamp,
+    /// The server knows no statements for many.
+    alone: bool,
+}
+
+/// A question, and where its answer goes.
+#[derive(Clone, Debug)]
+pub struct Asked<T> {
+    /// Who asks.
+    pub registration: Registration,
+    /// What is asked.
+    pub query: Query,
+    /// Where the answer goes.
+    pub asker: T,
+}
+
+const KINDS: usize = 6;
+const RESIGN: usize = 0;
+const RENEW: usize = 1;
+const ALONE: usize = 2;
+const REGISTER: usize = 3;
+const READ: usize = 4;
+const APART: usize = 5;
+
+impl<T> Queue<T> {
+    /// How many questions go into one statement at most, so that one that takes too long endangers no more.
+    pub const TOGETHER: usize = 1000;
+
+    /// An empty queue for a database of this dialect.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            waiting: core::array::from_fn(|_| VecDeque::new()),
+            turns: 0,
+            apart: BTreeSet::new(),
+            apart_again: Timestamp::ZERO,
+            alone: false,
+        }
+    }
+
+    /// How many questions wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.iter().all(VecDeque::is_empty)
+    }
+
+    /// A question waits from now on.
+    pub fn push(&mut self, registration: Registration, query: Query, asker: T) {
+        let namespace = &registration.namespace;
+        let kind = match &query {
+            _ if self.apart.contains(namespace) => APART,
+            query if !query.merges() => ALONE,
+            Query::Resign { .. } => RESIGN,
+            Query::Renew { .. } => RENEW,
+            Query::Register { .. } => REGISTER,
+            _ => READ,
+        };
+        if query == Query::Unregister {
+            self.apart.remove(namespace); // it ends
+        }
+        self.waiting[kind].push_back(Asked { registration, query, asker });
+    }
+
+    /// Takes those whose turn it is: one, or several that merge. It leaves out those for whose answer nobody waits any
+    /// more, and returns none if no others are left.
+    pub fn next(&mut self, now: Timestamp, waits: impl Fn(&T) -> bool) -> Vec<Asked<T>> {
+        let mut turn = Vec::new();
+        for kind in self.order(now) {
+            let single = self.alone || matches!(kind, ALONE | APART);
+            let room = if single { 1 } else { Self::TOGETHER };
+            while turn.len() < room {
+                match self.waiting[kind].pop_front() {
+                    Some(asked) if !waits(&asked.asker) => {}
+                    Some(asked) => turn.push(asked),
+                    None => break,
+                }
+            }
+            if !turn.is_empty() {
+                break;
+            }
+        }
+        turn
+    }
+
+    /// The kinds in the order of this turn.
+    fn order(&mut self, now: Timestamp) -> [usize; KINDS] {
+        self.turns = self.turns.wrapping_add(1);
+        let mut rest = [ALONE, REGISTER, READ, APART];
+        rest.rotate_left(self.turns / 2 % 4);
+        if now < self.apart_again {
+            rest.sort_by_key(|kind| *kind == APART);
+        }
+        let [a, b, c, d] = rest;
+        if self.turns % 2 == 1 { [RESIGN, RENEW, a, b, c, d] } else { [a, b, c, d, RESIGN, RENEW] }
+    }
+
+    /// The database has answered the questions of a turn, in their order. Returns those that have an answer. The
+    /// others wait again, to be asked by themselves.
+    pub fn answered(
+        &mut self,
+        turn: Vec<Asked<T>>,
+        answers: impl IntoIterator<Item = Option<Answer>>,
+    ) -> Vec<(Asked<T>, Answer)> {
+        if let [asked] = &*turn {
+            self.apart.remove(&asked.registration.namespace);
+        }
+        let mut answered = Vec::with_capacity(turn.len());
+        for (asked, answer) in turn.into_iter().zip(answers) {
+            match answer {
+                Some(answer) => answered.push((asked, answer)),
+                None => self.waiting[ALONE].push_back(asked),
+            }
+        }
+        answered
+    }
+
+    /// The questions of a turn, which went out at `since`, have failed by `now`. Returns those for which this is the
+    /// answer: all, or none if one of several stood in the way of the others.
+    pub fn failed(
+        &mut self,
+        turn: Vec<Asked<T>>,
+        why: Failure,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Vec<Asked<T>> {
+        // SQLite has one lock for all.
+        let concerns_one = match why {
+            Failure::Conflict => self.dialect != Dialect::Sqlite,
+            Failure::Fatal => true,
+            Failure::Transient | Failure::Ambiguous => false,
+        };
+        match &*turn {
+            _ if !concerns_one => turn,
+            [asked] => {
+                self.apart_again = now + now.since(since);
+                self.apart.insert(asked.registration.namespace.clone());
+                turn
+            }
+            _ => {
+                self.waiting[ALONE].extend(turn);
+                Vec::new()
+            }
+        }
+    }
+
+    /// The server knows no statements for many: every question is asked by itself from now on.
+    pub fn cannot_merge(&mut self, turn: Vec<Asked<T>>) {
+        self.alone = true;
+        self.waiting[ALONE].extend(turn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Candidate, Epoch};
+    use alloc::{
+        borrow::ToOwned as _,
+        string::{String, ToString as _},
+    };
+    use core::time::Duration;
+    use uuid::Uuid;
+
+    type Names = Queue<()>;
+
+    fn queue() -> Names {
+        Queue::new(Dialect::Postgres)
+    }
+
+    fn registration(name: &str) -> Registration {
+        let candidate = Candidate::from(Uuid::nil());
+        Registration { namespace: Namespace::new(name).unwrap(), candidate, label: None }
+    }
+
+    fn renew() -> Query {
+        let (ttl, clock_step) = (Duration::from_secs(15), Duration::ZERO);
+        Query::Renew { epoch: Epoch::new(7), ordinal: 1, ttl, clock_step, leads: true }
+    }
+
+    fn join<T: Default>(queue: &mut Queue<T>, name: &str, query: &Query) {
+        queue.push(registration(name), query.clone(), T::default());
+    }
+
+    fn names<T>(turn: &[Asked<T>]) -> Vec<&str> {
+        turn.iter().map(|asked| asked.registration.namespace.as_str()).collect()
+    }
+
+    const NOW: Timestamp = Timestamp::ZERO;
+
+    fn next(queue: &mut Names) -> Vec<Asked<()>> {
+        queue.next(NOW, |()| true)
+    }
+
+    /// The turns until nobody waits.
+    fn turns(queue: &mut Names) -> Vec<String> {
+        let mut turns = Vec::new();
+        while !queue.is_empty() {
+            turns.push(names(&next(queue)).join(" "));
+        }
+        turns
+    }
+
+    #[test]
+    fn every_other_turn_is_for_what_cannot_wait() {
+        let mut queue = queue();
+        let resign = Query::Resign { epoch: Epoch::new(7) };
+        let register = Query::Register { ttl: Duration::from_secs(15), sweep: false };
+        for (name, query) in [
+            ("read", &Query::Observe),
+            ("alone", &Query::Others),
+            ("renew", &renew()),
+            ("register", &register),
+            ("resign", &resign),
+            ("renewed", &renew()),
+            ("next", &Query::Others),
+        ] {
+            join(&mut queue, name, query);
+        }
+        assert_eq!(queue.len(), 7);
+        let expected = ["resign", "register", "renew renewed", "read", "alone", "next"];
+        assert_eq!(turns(&mut queue), expected);
+    }
+
+    /// Ten thousand of one kind must not hold up the others.
+    #[test]
+    fn no_kind_waits_for_all_of_another() {
+        let mut queue = queue();
+        for number in 0..3 * Names::TOGETHER {
+            join(&mut queue, &number.to_string(), &renew());
+            join(&mut queue, &number.to_string(), &Query::Others);
+        }
+        join(&mut queue, "read", &Query::Observe);
+        let first: Vec<_> = (0..8).map(|_| names(&next(&mut queue)).join(" ")).collect();
+        assert!(first.contains(&"read".to_owned()), "{first:?}");
+        assert!(first.contains(&"0".to_owned()), "{first:?}");
+    }
+
+    #[test]
+    fn a_question_that_nobody_waits_for_is_left_out() {
+        let mut queue = Queue::new(Dialect::Postgres);
+        for name in ["a", "b"] {
+            queue.push(registration(name), renew(), name);
+        }
+        assert_eq!(names(&queue.next(NOW, |name| *name == "b")), ["b"]);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_statement_has_no_more_than_its_share() {
+        let mut queue = queue();
+        for number in 0..=Names::TOGETHER {
+            join(&mut queue, &number.to_string(), &renew());
+        }
+        assert_eq!([next(&mut queue).len(), next(&mut queue).len()], [Names::TOGETHER, 1]);
+    }
+
+    #[test]
+    fn a_server_without_statements_for_many_is_asked_one_by_one() {
+        let mut queue = queue();
+        for name in ["a", "b", "c"] {
+            join(&mut queue, name, &renew());
+        }
+        let turn = next(&mut queue);
+        join(&mut queue, "d", &renew());
+        queue.cannot_merge(turn);
+        let mut turns = turns(&mut queue);
+        turns.sort();
+        assert_eq!(turns, ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn each_question_gets_its_own_answer_or_is_asked_again() {
+        let mut queue = Queue::new(Dialect::Postgres);
+        for name in ["a", "b", "c"] {
+            queue.push(registration(name), renew(), name);
+        }
+        let turn = queue.next(NOW, |_| true);
+        let renewed = Answer::Renewed { remaining: Duration::ZERO, resign_requested: false };
+        let answers = [Some(renewed.clone()), None, Some(Answer::Gone)];
+        let answered = queue.answered(turn, answers);
+        let answered: Vec<_> = answered.into_iter().map(|(asked, it)| (asked.asker, it)).collect();
+        assert_eq!(answered, [("a", renewed), ("c", Answer::Gone)]);
+        join(&mut queue, "d", &renew());
+        let turns = [queue.next(NOW, |_| true), queue.next(NOW, |_| true)];
+        let mut turns = turns.map(|turn| names(&turn).join(" "));
+        turns.sort();
+        assert_eq!(turns, ["b", "d"], "it is asked alone");
+    }
+
+    /// What one statement does not reach, another may.
+    #[test]
+    fn a_failure_is_told_to_those_whom_it_concerns() {
+        use Failure::{Ambiguous, Conflict, Fatal, Transient};
+        let told = |dialect, why, names: &[&str]| {
+            let mut queue = Queue::<()>::new(dialect);
+            names.iter().for_each(|name| join(&mut queue, name, &renew()));
+            let turn = next(&mut queue);
+            join(&mut queue, "waits", &renew());
+            let told = queue.failed(turn, why, NOW, NOW);
+            (told.len(), queue.len())
+        };
+        for (dialect, why) in [
+            (Dialect::Postgres, Transient),
+            (Dialect::Postgres, Ambiguous),
+            (Dialect::Sqlite, Conflict),
+        ] {
+            assert_eq!(told(dialect, why, &["a", "b"]), (2, 1), "{dialect:?} {why:?}");
+            assert_eq!(told(dialect, why, &["a"]), (1, 1), "{dialect:?} {why:?}");
+        }
+        for why in [Conflict, Fatal] {
+            assert_eq!(told(Dialect::MySql, why, &["a", "b"]), (0, 3), "{why:?}");
+            assert_eq!(told(Dialect::MySql, why, &["a"]), (1, 1), "{why:?}");
+        }
+    }
+
+    /// Otherwise its lock would hold up all the others again and again.
+    #[test]
+    fn an_election_that_fails_alone_stays_alone_until_it_works() {
+        let mut queue = queue();
+        let mut after = |answer: Result<Answer, Failure>| {
+            join(&mut queue, "a", &renew());
+            let turn = next(&mut queue);
+            match answer {
+                Ok(answer) => drop(queue.answered(turn, [Some(answer)])),
+                Err(why) => drop(queue.failed(turn, why, NOW, NOW)),
+            }
+            ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
+            let mut turns = turns(&mut queue);
+            turns.sort();
+            turns
+        };
+        assert_eq!(after(Err(Failure::Conflict)), ["a", "b"]);
+        assert_eq!(after(Err(Failure::Transient)), ["a", "b"]);
+        assert_eq!(after(Ok(Answer::Gone)), ["a b"]);
+        assert_eq!(after(Err(Failure::Fatal)), ["a", "b"]);
+        join(&mut queue, "a", &Query::Unregister);
+        next(&mut queue);
+        ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
+        assert_eq!(turns(&mut queue), ["a b"], "it has begun anew");
+    }
+
+    #[test]
+    fn those_apart_take_up_half_of_the_time_at_most() {
+        let mut queue = queue();
+        join(&mut queue, "a", &renew());
+        let turn = next(&mut queue);
+        let later = NOW + Duration::from_secs(2);
+        queue.failed(turn, Failure::Conflict, NOW, later);
+        join(&mut queue, "a", &renew());
+        (0..9).for_each(|_| join(&mut queue, "b", &Query::Others));
+        let just_before = later + Duration::from_millis(1999);
+        for _ in 0..9 {
+            assert_eq!(names(&queue.next(just_before, |()| true)), ["b"]);
+        }
+        assert_eq!(names(&queue.next(later, |()| true)), ["a"], "nobody else waits");
+    }
+}
