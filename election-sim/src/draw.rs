@@ -28,6 +28,7 @@ pub(crate) enum Stream {
     Split,
     Stall,
     Fate,
+    Skip,
 }
 
 /// The draws of one seed.

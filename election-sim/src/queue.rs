@@ -102,6 +102,11 @@ impl<E: Copy> Queue<E> {
         }
     }
 
+    /// When the earliest item is due; `u64::MAX` if there is none.
+    pub(crate) fn due(&self) -> u64 {
+        self.heap.peek().map_or(u64::MAX, |entry| entry.at).min(self.timers[1])
+    }
+
     /// Takes the earliest item, with its time. At one instant events go before timers, and events
     /// keep the order in which they were pushed.
     pub(crate) fn pop(&mut self) -> Option<(u64, Next<E>)> {
@@ -147,7 +152,9 @@ mod tests {
             queue.push(1_000, Event::Heal);
             queue.push(10, Event::Own(1));
             queue.push(10, Event::Own(2));
+            assert_eq!(queue.due(), 10);
             let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+            assert_eq!(queue.due(), u64::MAX);
             assert_eq!(order[0], (10, Next::Event(Event::Own(1))));
             assert_eq!(order[1], (10, Next::Event(Event::Own(2))));
             assert_eq!(order[2], (1_000, Next::Event(Event::Heal)));

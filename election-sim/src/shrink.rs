@@ -53,6 +53,7 @@ pub fn shrink(
     }
     loop {
         let before = search.best.clone();
+        search.elections();
         search.faults();
         search.nodes();
         search.values();
@@ -103,6 +104,15 @@ impl Search<'_> {
         let mut candidate = self.best.clone();
         change(&mut candidate);
         self.try_out(candidate)
+    }
+
+    /// Removes elections, as many as can be.
+    fn elections(&mut self) {
+        for fewer in [1, 2, self.best.elections / 2, self.best.elections - 1] {
+            if (1..self.best.elections).contains(&fewer) {
+                self.edit(|schedule| schedule.elections = fewer);
+            }
+        }
     }
 
     /// Removes faults, half of them at first.

@@ -1,8 +1,9 @@
 //! The world from outside: one of two simulators, chosen by the protocol that is played.
 
 use crate::{
+    draw::mix,
     fault::Fault,
-    lease::LeaseEnvironment,
+    lease::{LeaseEnvironment, Many},
     outcome::Outcome,
     quorum::QuorumEnvironment,
     schedule::{Schedule, ScheduleError},
@@ -17,15 +18,23 @@ pub struct World(Kind);
 
 enum Kind {
     Lease(Box<Simulator<LeaseEnvironment>>),
+    Many(Box<Many>),
     Quorum(Box<Simulator<QuorumEnvironment>>),
 }
 
-/// The same for either simulator.
+/// The same for either simulator, and for the one election of many that is shown.
 macro_rules! either {
     ($world:expr, $simulator:ident => $what:expr) => {
+        either!($world, $simulator => $what, many => {
+            let $simulator = many.shown();
+            $what
+        })
+    };
+    ($world:expr, $simulator:ident => $what:expr, $many:ident => $of_many:expr) => {
         match $world {
             Kind::Lease($simulator) => $what,
             Kind::Quorum($simulator) => $what,
+            Kind::Many($many) => $of_many,
         }
     };
 }
@@ -53,7 +62,14 @@ impl World {
         if schedule.has_legacy() && workload.runs_services() {
             return Err(ScheduleError::ServiceBesideLegacy);
         }
+        if schedule.elections > 1 && workload.runs_code() {
+            return Err(ScheduleError::CodeInManyElections);
+        }
         Ok(Self(match schedule.cluster {
+            None if schedule.elections > 1 => {
+                schedule.check()?;
+                Kind::Many(Box::new(Many::new(&schedule, &workload)?))
+            }
             None => Kind::Lease(Box::new(Simulator::new(schedule, workload)?)),
             Some(_) => Kind::Quorum(Box::new(Simulator::new(schedule, workload)?)),
         }))
@@ -61,42 +77,54 @@ impl World {
 
     /// Plays on to the end, or to the first violation.
     pub fn run(&mut self) -> Option<&Violation> {
-        either!(&mut self.0, simulator => simulator.run())
+        either!(&mut self.0, simulator => simulator.run(), many => many.run())
     }
 
     /// The view that conditions get.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        either!(&self.0, simulator => View { world: &**simulator })
+        either!(&self.0, simulator => View { world: &**simulator }, many => View { world: many.shown() })
     }
 
     /// The number of events so far.
     #[must_use]
     pub fn events(&self) -> u64 {
-        either!(&self.0, simulator => simulator.events)
+        self.outcome().events
     }
 
     /// Records what happens from now on.
     pub fn write_down(&mut self) {
-        either!(&mut self.0, simulator => {
-            let faults = simulator.schedule.faults.iter();
-            let names = faults.map(|fault| fault.kind.to_string()).collect();
-            simulator.trace.write_down(names);
+        either!(&mut self.0, simulator => simulator.write_down(), many => {
+            many.worlds_mut().iter_mut().for_each(Simulator::write_down);
         });
     }
 
     /// Takes the recorded lines.
     pub fn take_lines(&mut self) -> Vec<Line> {
-        either!(&mut self.0, simulator => simulator.trace.take_lines())
+        either!(&mut self.0, simulator => simulator.trace.take_lines(), many => {
+            many.shown_mut().trace.take_lines()
+        })
     }
 
     /// Takes everything that chance did, as faults that do the same.
     pub(crate) fn take_chances(&mut self) -> Vec<Fault> {
-        either!(&mut self.0, simulator => std::mem::take(&mut simulator.chances))
+        either!(&mut self.0, simulator => std::mem::take(&mut simulator.chances), many => {
+            many.take_chances()
+        })
     }
 
     pub(crate) fn outcome(&self) -> Outcome {
-        either!(&self.0, simulator => outcome(simulator))
+        either!(&self.0, simulator => outcome(simulator), many => {
+            let mut all = outcome(many.shown());
+            (all.events, all.elections, all.hash) = (0, 0, 0);
+            for world in many.worlds() {
+                let one = outcome(world);
+                all.events += one.events;
+                all.elections += one.elections;
+                all.hash = mix(all.hash ^ one.hash);
+            }
+            all
+        })
     }
 }
 

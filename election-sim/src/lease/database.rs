@@ -67,6 +67,8 @@ pub(crate) struct Database {
     pub(crate) done: Vec<Done>,
     /// Statements without further answers; they are removed once the checkers have judged them.
     pub(crate) spent: Vec<usize>,
+    /// Parts of statements for many that the database has done with.
+    pub(super) parts: Vec<usize>,
 }
 
 impl Database {
@@ -104,6 +106,7 @@ impl Database {
             history: looks_back.then(Vec::new),
             done: Vec::new(),
             spent: Vec::new(),
+            parts: Vec::new(),
         }
     }
 
@@ -139,16 +142,30 @@ impl Database {
         Some(std::mem::replace(&mut statement.answer, Err(Failure::Ambiguous)))
     }
 
+    /// Takes a statement whose answer is about to be delivered.
+    pub(crate) fn take(&mut self, slot: usize) -> Option<Statement> {
+        self.slots.get_mut(slot)?.take()
+    }
+
     /// Forgets a statement, unless one of its answers is still to come.
-    pub(crate) fn let_go(&mut self, slot: usize) {
-        if self.statement(slot).is_some_and(|statement| statement.replies == 0) {
-            self.forget(slot);
+    pub(crate) fn let_go(&mut self, slot: usize, statement: Statement) {
+        if statement.replies == 0 {
+            self.free.push(slot);
+        } else {
+            self.slots[slot] = Some(statement);
         }
     }
 
     fn forget(&mut self, slot: usize) {
         self.slots[slot] = None;
         self.free.push(slot);
+    }
+
+    /// Takes the part of a statement for many that the database has done with.
+    pub(super) fn take_part(&mut self, slot: usize) -> Option<Statement> {
+        let statement = self.take(slot)?;
+        self.free.push(slot);
+        Some(statement)
     }
 
     /// Forgets the statements without further answers.
@@ -202,6 +219,9 @@ impl Database {
         if !self.must_wait(statement) {
             return self.perform(slot, now, queue);
         }
+        if statement.part.is_some_and(|part| part.skips) {
+            return self.skip(slot);
+        }
         let answers_from_it = self.engine == Engine::Postgres;
         let snapshot = answers_from_it.then(|| Box::new(self.row(statement.clock_ms)));
         let nth = statement.nth;
@@ -212,6 +232,14 @@ impl Database {
         if let Some(timeout) = self.lock_timeout {
             queue.push(now + timeout, Event::Own(Happening::LockTimeout(slot, nth)));
         }
+    }
+
+    /// A part of a statement for many does not wait for a lock.
+    fn skip(&mut self, slot: usize) {
+        if let Some(part) = self.slots[slot].as_mut().and_then(|it| it.part.as_mut()) {
+            part.skipped = true;
+        }
+        self.parts.push(slot);
     }
 
     fn row(&self, clock_ms: i64) -> Row {
@@ -326,6 +354,9 @@ impl Database {
 
     fn reply(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let Some(statement) = self.slots[slot].as_mut() else { return };
+        if statement.part.is_some() {
+            return self.parts.push(slot);
+        }
         let late = match statement.fault {
             Some(StatementFault::Slow(by)) => nanos(by),
             _ => 0,

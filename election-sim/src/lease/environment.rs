@@ -31,6 +31,8 @@ pub(crate) struct LeaseEnvironment {
     pub(super) deaf: bool,
     pub(super) odds: Vec<(usize, StatementFault, u32)>,
     pub(super) notices: u64,
+    /// Where questions wait that go over a shared connection.
+    pub(super) asked: Option<Vec<Statement>>,
 }
 
 /// The lease's part of a node.
@@ -81,6 +83,7 @@ impl Environment for LeaseEnvironment {
             deaf: false,
             odds: Vec::new(),
             notices: 0,
+            asked: None,
         })
     }
 

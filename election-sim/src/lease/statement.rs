@@ -30,6 +30,18 @@ pub(crate) struct Statement {
     pub(crate) answer: Result<Answer, Failure>,
     /// The number of answers still to come.
     pub(crate) replies: u8,
+    /// The statement of a shared connection that it is a part of.
+    pub(crate) part: Option<Part>,
+}
+
+/// The place of a question in a statement for many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) statement: u64,
+    pub(crate) place: usize,
+    /// It goes without an answer if it would have to wait for a lock.
+    pub(crate) skips: bool,
+    pub(crate) skipped: bool,
 }
 
 /// A statement that has decided, as the checkers judge it.

@@ -38,11 +38,7 @@ impl Simulator<LeaseEnvironment> {
         there.state.asked += 1;
         let (nth, cut) = (there.state.asked, there.state.requests_cut);
         let (life, who) = (there.life, there.state.candidate.clone());
-        let fault = self.fault(node, nth);
-        if cut || fault == Some(StatementFault::Lost) {
-            return;
-        }
-        let statement = Statement {
+        let mut statement = Statement {
             node,
             life,
             nth,
@@ -51,7 +47,7 @@ impl Simulator<LeaseEnvironment> {
             query,
             asked,
             deadline,
-            fault,
+            fault: None,
             sent: self.now,
             began: 0,
             clock_ms: 0,
@@ -59,7 +55,16 @@ impl Simulator<LeaseEnvironment> {
             snapshot: None,
             answer: Err(Failure::Ambiguous),
             replies: 0,
+            part: None,
         };
+        if let Some(shared) = &mut self.environment.asked {
+            return shared.push(statement);
+        }
+        let fault = self.fault(node, nth);
+        if cut || fault == Some(StatementFault::Lost) {
+            return;
+        }
+        statement.fault = fault;
         let slot = self.environment.database.accept(statement);
         let late = match fault {
             Some(StatementFault::Late(by)) => nanos(by),
@@ -72,7 +77,7 @@ impl Simulator<LeaseEnvironment> {
 
     /// The fault of a statement: the schedule's fault for this very statement, or else one by
     /// chance.
-    fn fault(&mut self, node: usize, nth: u64) -> Option<StatementFault> {
+    pub(super) fn fault(&mut self, node: usize, nth: u64) -> Option<StatementFault> {
         if self.schedule.faults.is_empty() {
             return None;
         }
@@ -101,21 +106,27 @@ impl Simulator<LeaseEnvironment> {
     /// Delivers an answer to the process that asked, if it still exists.
     pub(super) fn deliver(&mut self, slot: usize) {
         let Some(answer) = self.environment.database.take_answer(slot) else { return };
-        if let Some((node, ticket)) = self.receive(slot, &answer) {
-            self.environment.database.let_go(slot);
+        let Some(statement) = self.environment.database.take(slot) else { return };
+        let receiver = self.receive(&statement, &answer);
+        self.environment.database.let_go(slot, statement);
+        if let Some((node, ticket)) = receiver {
             self.input(node, Input::Event(lease::Event::Answer { ticket, result: answer }));
-        } else {
-            self.environment.database.let_go(slot);
+        }
+    }
+
+    /// The same for an answer that came over a shared connection.
+    pub(super) fn hand_over(&mut self, statement: &Statement, result: Result<Answer, Failure>) {
+        if let Some((node, ticket)) = self.receive(statement, &result) {
+            self.input(node, Input::Event(lease::Event::Answer { ticket, result }));
         }
     }
 
     /// The process that takes an answer, if the answer gets through.
     fn receive(
         &mut self,
-        slot: usize,
+        statement: &Statement,
         answer: &Result<Answer, Failure>,
     ) -> Option<(usize, Ticket)> {
-        let statement = self.environment.database.statement(slot)?;
         let (node, ticket) = (statement.node, statement.ticket);
         let there = &self.nodes[node];
         if there.life != statement.life || there.machine.is_none() || there.state.replies_cut {

@@ -13,6 +13,12 @@ pub enum ScheduleError {
     /// The schedule has more nodes than a world can hold.
     #[error("{0} nodes are more than {most}", most = MOST_NODES)]
     TooManyNodes(usize),
+    /// The schedule has no election, more than a world can hold, or several where there is no database.
+    #[error("{0} elections: a lease has between one and {most}, a quorum one", most = MOST_ELECTIONS)]
+    Elections(usize),
+    /// A user's own code runs in one election.
+    #[error("an app or a service is simulated in one election: leave `sharing` out")]
+    CodeInManyElections,
     /// The core refuses a name.
     #[error("node {name:?}: {why}")]
     Name {
@@ -60,6 +66,9 @@ pub enum ScheduleError {
     #[error("nobody in the healed core is a candidate")]
     NoCandidate,
 }
+
+/// The largest number of elections that a world can hold.
+pub(super) const MOST_ELECTIONS: usize = 1_000;
 
 /// The largest number of nodes that a world can hold.
 pub const MOST_NODES: usize = 10_000;

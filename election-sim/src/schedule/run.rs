@@ -20,6 +20,8 @@ pub struct Schedule {
     /// What the nodes have in place of a database, if they elect by quorum. The engine, commits,
     /// lock timeouts and the timing of the lease mean nothing then; the drift bound still counts.
     pub cluster: Option<Cluster>,
+    /// In how many elections the nodes take part. Of more than one they share a connection to the database.
+    pub elections: usize,
     /// How the database behaves where engines differ.
     pub engine: Engine,
     /// The timing that all nodes share.
@@ -82,6 +84,7 @@ impl Schedule {
         Self {
             seed: 0,
             cluster: None,
+            elections: 1,
             engine: Engine::Postgres,
             timing: Timing::of(ttl),
             nodes: (0..nodes).map(|n| Member::new(&node_name(n))).collect(),

@@ -1,7 +1,7 @@
 //! Whether a schedule describes a possible world.
 
 use super::{
-    error::{MOST_NODES, ScheduleError},
+    error::{MOST_ELECTIONS, MOST_NODES, ScheduleError},
     run::Schedule,
 };
 use crate::{
@@ -20,6 +20,10 @@ impl Schedule {
     /// With the first contradiction found.
     pub fn check(&self) -> Result<(), ScheduleError> {
         self.check_nodes()?;
+        let most = if self.cluster.is_some() { 1 } else { MOST_ELECTIONS };
+        if !(1..=most).contains(&self.elections) {
+            return Err(ScheduleError::Elections(self.elections));
+        }
         if self.cluster.is_none() {
             for node in 0..self.nodes.len() {
                 self.timing_of(node).config(Role::Candidate)?;

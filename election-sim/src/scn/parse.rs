@@ -94,6 +94,10 @@ impl Reader {
                     schedule.timing.drift_ppm = timing.drift_ppm;
                 }
             }
+            "elections" => {
+                let count = words.number("a number of elections")?;
+                schedule.elections = usize::try_from(count).unwrap_or(usize::MAX);
+            }
             "interval" => schedule.timing.interval = Some(words.span()?),
             "jitter" => schedule.timing.jitter = Some(words.span()?),
             "wake-jitter" => schedule.timing.wake_jitter = Some(words.span()?),
@@ -256,6 +260,7 @@ impl Reader {
                     ScheduleError::FaultAfterHeal(fault) | ScheduleError::Elsewhere(fault) => {
                         faults_at.get(*fault).copied()
                     }
+                    ScheduleError::Elections(_) => line_of("elections"),
                     ScheduleError::NoHorizon | ScheduleError::TooLong(_) => run,
                     ScheduleError::NoCandidate | ScheduleError::NoSuchNode(_) => line_of("heal"),
                     ScheduleError::Timing(_) => line_of("ttl"),

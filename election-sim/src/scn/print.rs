@@ -38,6 +38,9 @@ impl fmt::Display for Schedule {
             Some(one) => cluster(f, one, &self.timing)?,
             None => timing(f, &self.timing)?,
         }
+        if self.elections != 1 {
+            writeln!(f, "elections {}", self.elections)?;
+        }
         for (n, node) in self.nodes.iter().enumerate() {
             write!(f, "node {}", node_name(n))?;
             if node.name != node_name(n) {

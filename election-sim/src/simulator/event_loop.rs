@@ -146,17 +146,27 @@ impl<S: Environment> Simulator<S> {
     }
 
     fn play(&mut self) {
+        self.begin_all();
+        while self.advance() {}
+        self.finish();
+    }
+
+    /// Starts the processes, unless they have started.
+    pub(crate) fn begin_all(&mut self) {
         if !std::mem::replace(&mut self.began, true) {
             (0..self.nodes.len()).for_each(|node| self.start(node));
         }
-        while self.advance() {}
+    }
+
+    /// Judges the end.
+    pub(crate) fn finish(&mut self) {
         if self.violation.is_none() {
             self.due();
         }
     }
 
     /// Lets one thing happen. Returns false if nothing is left.
-    fn advance(&mut self) -> bool {
+    pub(crate) fn advance(&mut self) -> bool {
         if self.violation.is_some() {
             return false;
         }
@@ -193,6 +203,12 @@ impl<S: Environment> Simulator<S> {
             Event::Write(slot) => self.arrive_write(slot),
             Event::Own(what) => S::happen(self, what),
         }
+    }
+
+    /// Records what happens from now on.
+    pub(crate) fn write_down(&mut self) {
+        let faults = self.schedule.faults.iter();
+        self.trace.write_down(faults.map(|fault| fault.kind.to_string()).collect());
     }
 
     fn due(&mut self) {

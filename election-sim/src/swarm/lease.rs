@@ -40,6 +40,7 @@ impl Swarm {
         let mut schedule = Schedule {
             seed,
             cluster: None,
+            elections: 1,
             engine: self.engine.unwrap_or(drawn),
             nodes,
             latency: from_a_twentieth(pick_of(&mut dice, odds::LEASE_LATENCIES, ttl)),

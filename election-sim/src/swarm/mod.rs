@@ -11,5 +11,6 @@ mod partition;
 mod probabilities;
 mod quorum;
 mod sampler;
+mod shared;
 
 pub use options::Swarm;

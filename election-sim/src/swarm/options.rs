@@ -1,5 +1,6 @@
 //! The settings from which schedules are drawn.
 
+use super::shared;
 use crate::{
     fault::Contract,
     schedule::{Engine, Schedule, Timing},
@@ -25,6 +26,8 @@ pub struct Swarm {
     pub length: u32,
     /// Whether the network between the nodes fails, too: for apps that talk to each other.
     pub network: bool,
+    /// The nodes take part in up to fifty elections of leases, over shared connections.
+    pub shared: bool,
     /// In a share of the runs of a quorum, some members run kevy-elect ([`Software`]). Little is
     /// promised there: [`Schedule::contract`] is then beyond.
     ///
@@ -45,6 +48,7 @@ impl Swarm {
             engine: None,
             length: 30,
             network: false,
+            shared: false,
             legacy: false,
         }
     }
@@ -61,6 +65,12 @@ impl Swarm {
         Self { quorum: true, ..self }
     }
 
+    /// The same for nodes that take part in many elections over shared connections.
+    #[must_use]
+    pub const fn sharing(self) -> Self {
+        Self { shared: true, ..self }
+    }
+
     /// The same, with members that run kevy-elect in a share of the runs.
     #[must_use]
     pub const fn with_legacy(self) -> Self {
@@ -70,6 +80,10 @@ impl Swarm {
     /// The schedule of this seed.
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
-        if self.quorum { self.quorum_schedule(seed) } else { self.lease_schedule(seed) }
+        match (self.quorum, self.shared) {
+            (true, _) => self.quorum_schedule(seed),
+            (false, false) => self.lease_schedule(seed),
+            (false, true) => shared::shared(self.lease_schedule(seed)),
+        }
     }
 }

@@ -86,6 +86,13 @@ pub(super) const LEASE_LATENCIES: &[Fraction] = &[part(3_000), part(300), part(6
 pub(super) const COMMITS: &[Fraction] = &[NONE, NONE, part(1_000), part(60)];
 pub(super) const LEASE_STOPS: &[Fraction] = &[NONE, part(60), part(6), WHOLE];
 pub(super) const LEASE_ACTS: &[Fraction] = &[part(300), part(60), TWICE];
+/// The most elections of a run over shared connections; one draws from one to this.
+pub(super) const MOST_ELECTIONS: &[u64] = &[4, 12, 50];
+/// How often as many statements as there are elections fit into a lease, at least.
+pub(super) const TRIPS_IN_A_LEASE: u32 = 16;
+pub(super) const LOCKS_IN_A_LEASE: u32 = 16;
+/// Runs in which every fault hits one election.
+pub(super) const SINGLE_FAULTS: OneIn = OneIn(3);
 pub(super) const LOCK_TIMEOUTS: &[Option<Fraction>] = &[None, Some(part(6)), Some(part(2))];
 /// How long faults last.
 pub(super) const LEASE_SPANS: &[Fraction] = &[part(10), WHOLE, TWICE, SIX_TIMES];

@@ -59,6 +59,9 @@ pub(crate) struct Flags {
     /// the contract
     #[arg(long)]
     legacy: bool,
+    /// Let the nodes of a lease take part in up to fifty elections, over shared connections
+    #[arg(long)]
+    shared: bool,
     /// The number of nodes in every run [default: drawn]
     #[arg(long, value_name = "N")]
     nodes: Option<usize>,
@@ -121,6 +124,7 @@ impl Options {
             what: Input::Nothing,
             swarm: Swarm {
                 legacy: flags.legacy,
+                shared: flags.shared,
                 nodes: flags.nodes,
                 timing: flags.ttl.map(Timing::of),
                 down_after: flags.down_after,
@@ -169,6 +173,7 @@ fn what(options: &mut Options, value: &str) -> Result<(), InputError> {
             *what = Input::Seeds(None);
             options.swarm.quorum = value == "quorum";
             options.swarm.legacy &= options.swarm.quorum;
+            options.swarm.shared &= !options.swarm.quorum;
         }
         what @ Input::Nothing => *what = Input::Files(vec![PathBuf::from(value)]),
         Input::Seeds(seed @ None) => {

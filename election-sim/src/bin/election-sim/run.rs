@@ -64,6 +64,9 @@ fn flags(options: &Options) -> String {
     if options.swarm.legacy {
         flags += " --legacy";
     }
+    if options.swarm.shared {
+        flags += " --shared";
+    }
     if let Some(nodes) = options.swarm.nodes {
         flags += &format!(" --nodes {nodes}");
     }

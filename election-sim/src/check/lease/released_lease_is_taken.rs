@@ -172,6 +172,9 @@ fn within(world: &WorldState<'_>) -> Option<Duration> {
     let nodes = u32::try_from(schedule.nodes.len()).ok()?;
     // Every other node may write before this one gets the lock.
     let trip = schedule.latency.high * 2 + schedule.commit.high * (nodes + 1);
+    // Every other election may ask before this one on a shared connection, and find a lock.
+    let others = u32::try_from(schedule.elections).ok()? - 1;
+    let trip = trip + (trip + schedule.lock_timeout.unwrap_or_default()) * others;
     if trip >= config.attempt_timeout() {
         return None;
     }
