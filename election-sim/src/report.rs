@@ -75,6 +75,7 @@ const ROWS: usize = 24;
 
 /// What a schedule's settings mean.
 const SETTINGS: &[(&str, &str)] = &[
+    ("elections", "the nodes take part in so many, over shared connections; one is shown."),
     ("latency", "how long what is sent travels."),
     ("commit", "how long the database takes to execute a statement."),
     ("stop", "how long work takes to stop after a loss."),

@@ -42,6 +42,7 @@ fn clean_seeds_exit_with_zero() {
     expect(&["run", "quorum", "--seeds", "0..50"], 0, "50 seeds");
     let legacy = ["run", "quorum", "--legacy", "--seeds", "0..200"];
     expect(&legacy, 0, "beyond the contract, ");
+    expect(&["run", "lease", "--shared", "--seeds", "0..9"], 0, "9 seeds");
     expect(&["run", "lease", "--beyond", "--seeds", "0..60"], 0, "exclusion did not hold");
     expect(&["replay", "lease", "0x2a"], 0, "= nothing violated");
     expect(&["shrink", "lease", "7"], 0, "nothing to shrink");

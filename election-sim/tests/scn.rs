@@ -5,7 +5,8 @@ use election_sim::{Schedule, Scn, Swarm};
 #[test]
 fn every_schedule_survives_being_printed_and_read() {
     let (within, beyond) = (Swarm::within_contract(), Swarm::beyond_contract());
-    for swarm in [within.clone(), beyond.clone(), within.of_quorum(), beyond.of_quorum()] {
+    let shared = within.clone().sharing();
+    for swarm in [within.clone(), beyond.clone(), shared, within.of_quorum(), beyond.of_quorum()] {
         for seed in 0..300 {
             let scn = Scn::new(swarm.schedule(seed));
             let text = scn.to_string();

@@ -25,6 +25,21 @@ fn the_core_is_clean_within_the_contract() {
     assert!(summary.replayed > 30, "{} of {} replayed", summary.replayed, summary.seeds);
 }
 
+/// Each election by itself, and one that no fault hits keeps its leader.
+#[test]
+fn shared_connections_are_clean_within_the_contract() {
+    let summary = Sim::new("shared_connections_are_clean_within_the_contract")
+        .faults(Swarm::within_contract().sharing())
+        .seeds(0..150)
+        .sometimes("somebody leads", |view| view.leaders().next().is_some())
+        .run();
+    assert!(summary.elections > 3_000, "{}", summary.elections);
+    let code =
+        Sim::new("code").faults(Swarm::within_contract().sharing()).app(|_| Careless::default());
+    let error = code.check().unwrap_err().to_string();
+    assert!(error.contains("leave `sharing` out"), "{error}");
+}
+
 #[test]
 fn beyond_the_contract_exclusion_breaks_and_fencing_holds() {
     let two = |view: &View<'_>| view.leaders().count() > 1;

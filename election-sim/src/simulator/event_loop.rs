@@ -148,7 +148,7 @@ impl<S: Environment> Simulator<S> {
     fn play(&mut self) {
         self.begin_all();
         while self.advance() {}
-        self.finish();
+        self.judge_end();
     }
 
     /// Starts the processes, unless they have started.
@@ -159,7 +159,7 @@ impl<S: Environment> Simulator<S> {
     }
 
     /// Judges the end.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn judge_end(&mut self) {
         if self.violation.is_none() {
             self.due();
         }

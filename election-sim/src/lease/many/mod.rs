@@ -115,7 +115,7 @@ impl Many {
         self.connections_go_on();
         while self.violated.is_none() && self.advance() {}
         if self.violated.is_none() {
-            self.finish();
+            self.judge_end();
         }
         self.violated.and_then(|world| self.worlds[world].violation.as_ref())
     }
@@ -180,11 +180,11 @@ impl Many {
     }
 
     /// Judges the end.
-    fn finish(&mut self) {
+    fn judge_end(&mut self) {
         for world in 0..self.worlds.len() {
             self.world_now(world).now = self.end;
             let it = &mut self.worlds[world];
-            it.finish();
+            it.judge_end();
             if self.calm.contains(&world) && it.elections > 1 {
                 it.fails(KEEPS, format!("it has had {} leaders", it.elections));
             }
