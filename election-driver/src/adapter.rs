@@ -26,7 +26,9 @@ macro_rules! adapter {
             Starting, UnknownLeader,
         };
         #[cfg(feature = "sql")]
-        pub use $crate::{FenceError, Fenced, OnConnection, SharedStore, SqlStore, Uncommitted};
+        pub use $crate::{
+            FenceError, Fenced, OnConnection, SharedStatus, SharedStore, SqlStore, Uncommitted,
+        };
         #[cfg(any(feature = "postgres", feature = "mysql"))]
         pub use $crate::{Protection, Route, Transport};
 

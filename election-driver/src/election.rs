@@ -275,7 +275,9 @@ impl<R: Runtime, S: Store> Election<R, S> {
         let statements = store.statements();
         let (grace, timer_slice) = (config.grace(), config.timer_slice());
         let observer = runtime.observer();
-        let setup = Setup { runtime, registration, grace, timer_slice, statements, inbox };
+        let named_metrics = store.names_metrics();
+        let setup =
+            Setup { runtime, registration, grace, timer_slice, statements, inbox, named_metrics };
         let shared = Arc::new(Shared::new(Arc::new(setup)));
         if let Some(observer) = observer {
             observer.starts(&config, orders(&shared.setup));

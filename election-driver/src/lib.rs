@@ -91,7 +91,7 @@ pub use store::PgStore;
 #[cfg(feature = "sqlite")]
 pub use store::SqliteStore;
 #[cfg(feature = "_sql")]
-pub use store::{Fenced, OnConnection, SharedStore, SqlStore, Uncommitted};
+pub use store::{Fenced, OnConnection, SharedStatus, SharedStore, SqlStore, Uncommitted};
 pub use store::{Notice, Notifications, Pause, Store, StoreError, StoreErrorCode};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use store::{Protection, Route, Transport};

@@ -14,6 +14,16 @@
 //! | [`election_trust_remaining_seconds`](TRUST_REMAINING) | gauge | | seconds of trust left in this process's leadership, 0 without one |
 //! | [`election_alerts_total`](ALERTS) | counter | `alert` | what an operator was told of: the name of an [`Alert`](crate::core::Alert) |
 //!
+//! A [shared store](crate::SharedStore) has values of its own, with the label `store`, the kind and address of the
+//! database. Its [`unnamed_metrics`](crate::SharedStore::unnamed_metrics) takes the label `name` from those above:
+//!
+//! | metric | kind | value |
+//! | --- | --- | --- |
+//! | [`election_store_elections`](STORE_ELECTIONS) | gauge | electors that use the store |
+//! | [`election_store_waiting`](STORE_WAITING) | gauge | questions that waited when the last statement was done |
+//! | [`election_store_statements_total`](STORE_STATEMENTS) | counter | statements |
+//! | [`election_store_questions_total`](STORE_QUESTIONS) | counter | questions that they asked: divided by the statements, how many are asked together |
+//!
 //! A node of a quorum asks no database. In place of the attempts it has:
 //!
 //! | metric | kind | more labels | value |
@@ -70,6 +80,15 @@ pub const ATTEMPT_DURATION: &str = "election_attempt_duration_seconds";
 /// seconds.
 pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 
+/// How many electors use a shared store.
+pub const STORE_ELECTIONS: &str = "election_store_elections";
+/// How many questions waited for a shared store's connection when its last statement was done.
+pub const STORE_WAITING: &str = "election_store_waiting";
+/// How many statements a shared store has run.
+pub const STORE_STATEMENTS: &str = "election_store_statements_total";
+/// How many questions these have asked.
+pub const STORE_QUESTIONS: &str = "election_store_questions_total";
+
 /// How many alerts were given, by `alert`.
 pub const ALERTS: &str = "election_alerts_total";
 /// Whether automatic failover of a quorum is paused, 0 or 1.
@@ -92,6 +111,8 @@ pub const SAVE_DURATION: &str = "election_save_duration_seconds";
 
 use election_core::lease::{Answer, Failure, Query};
 
+#[cfg(feature = "_sql")]
+pub(crate) use facade::shared;
 pub(crate) use facade::{Asked, Metrics};
 
 /// How a question ended.
@@ -120,13 +141,13 @@ pub(crate) fn op(query: &Query) -> &'static str {
 #[cfg(feature = "metrics")]
 mod facade {
     use super::{
-        ALERTS, ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, TRANSITIONS,
-        TRUST_REMAINING, op,
+        ALERTS, ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, STORE_ELECTIONS,
+        STORE_QUESTIONS, STORE_STATEMENTS, STORE_WAITING, TRANSITIONS, TRUST_REMAINING, op,
     };
     use crate::Runtime;
     use ::metrics::{
-        SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge,
-        histogram,
+        Label, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
+        gauge, histogram,
     };
     use election_core::{
         Change, Namespace, Protocol, Term, Timestamp,
@@ -134,12 +155,15 @@ mod facade {
     };
     use std::sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     };
 
     /// The metrics of one election.
     pub(crate) struct Metrics {
-        name: SharedString,
+        /// Without it the values are those of all elections without one.
+        name: Option<SharedString>,
+        /// It was last told to lead.
+        leads: AtomicBool,
         /// The leadership that was counted last; zero before the first.
         counted: AtomicU64,
     }
@@ -148,7 +172,7 @@ mod facade {
     pub(crate) struct Asked(Timestamp);
 
     impl Metrics {
-        pub(crate) fn new(namespace: &Namespace) -> Self {
+        pub(crate) fn new(namespace: &Namespace, named: bool) -> Self {
             describe_gauge!(MASTER_STATUS, "1 while this process leads, 0 otherwise");
             describe_gauge!(EPOCH, "The last epoch known to be led");
             describe_counter!(
@@ -168,7 +192,14 @@ mod facade {
                 Unit::Seconds,
                 "Time for which this leadership can still be trusted"
             );
-            Self { name: Arc::<str>::from(namespace.as_str()).into(), counted: AtomicU64::new(0) }
+            let name = named.then(|| Arc::<str>::from(namespace.as_str()).into());
+            Self { name, leads: AtomicBool::new(false), counted: AtomicU64::new(0) }
+        }
+
+        /// The labels of a value that has these besides the name.
+        fn labels<const N: usize>(&self, more: [(&'static str, &'static str); N]) -> Vec<Label> {
+            let name = self.name.iter().map(|name| Label::new("name", name.clone()));
+            name.chain(more.map(|(key, value)| Label::new(key, value))).collect()
         }
 
         /// The elector has taken a step.
@@ -187,8 +218,7 @@ mod facade {
 
         pub(super) fn changed(&self, change: Option<&Change>) {
             if let Some(Change::Alert(alert)) = change {
-                let labels = [("name", self.name.clone()), ("alert", alert.as_str().into())];
-                counter!(ALERTS, &labels).increment(1);
+                counter!(ALERTS, self.labels([("alert", alert.as_str())])).increment(1);
             }
             let begun = match change {
                 Some(Change::Elected(tenure)) => Some(&tenure.term),
@@ -197,17 +227,17 @@ mod facade {
             };
             // The counter exists from the first step on. A leadership may be told of again, when the
             // address of who leads is learnt.
-            let transitions = counter!(TRANSITIONS, "name" => self.name.clone());
+            let transitions = counter!(TRANSITIONS, self.labels([]));
             let is_new = |term: &&Term| {
                 let epoch = term.epoch.get();
                 self.counted.swap(epoch, Ordering::Relaxed) != epoch
             };
             transitions.increment(u64::from(begun.filter(is_new).is_some()));
-            if let Some(term) = begun {
+            if let (Some(term), Some(_)) = (begun, &self.name) {
                 // Exact up to 2^53: for unix milliseconds, the year 287396.
                 #[allow(clippy::cast_precision_loss)]
                 let epoch = term.epoch.get() as f64;
-                gauge!(EPOCH, "name" => self.name.clone()).set(epoch);
+                gauge!(EPOCH, self.labels([])).set(epoch);
             }
         }
 
@@ -216,10 +246,17 @@ mod facade {
             self.leads(None);
         }
 
-        fn leads(&self, left: Option<f64>) {
-            let status = if left.is_some() { 1.0 } else { 0.0 };
-            gauge!(MASTER_STATUS, "name" => self.name.clone()).set(status);
-            gauge!(TRUST_REMAINING, "name" => self.name.clone()).set(left.unwrap_or_default());
+        pub(super) fn leads(&self, left: Option<f64>) {
+            let status = gauge!(MASTER_STATUS, self.labels([]));
+            let led = self.leads.swap(left.is_some(), Ordering::Relaxed);
+            if self.name.is_some() {
+                status.set(if left.is_some() { 1.0 } else { 0.0 });
+                gauge!(TRUST_REMAINING, self.labels([])).set(left.unwrap_or_default());
+            } else if left.is_some() && !led {
+                status.increment(1);
+            } else if left.is_none() && led {
+                status.decrement(1);
+            }
         }
 
         pub(crate) fn asking<R: Runtime>(&self, runtime: &R) -> Asked {
@@ -233,17 +270,23 @@ mod facade {
             query: &Query,
             end: &End<'_>,
         ) {
-            let (name, op) = (&self.name, op(query));
-            let labels = [
-                ("name", name.clone()),
-                ("op", op.into()),
-                ("outcome", outcome(query, end).into()),
-            ];
-            counter!(ATTEMPTS, &labels).increment(1);
+            let op = ("op", op(query));
+            let labels = self.labels([op, ("outcome", outcome(query, end))]);
+            counter!(ATTEMPTS, labels).increment(1);
             let took = runtime.now().since(asked);
-            histogram!(ATTEMPT_DURATION, "name" => name.clone(), "op" => op)
-                .record(took.as_secs_f64());
+            histogram!(ATTEMPT_DURATION, self.labels([op])).record(took.as_secs_f64());
         }
+    }
+
+    /// A shared store has run a statement that asked so many questions.
+    #[cfg(feature = "_sql")]
+    #[allow(clippy::cast_precision_loss)] // a gauge of a number of things
+    pub(crate) fn shared(store: &Arc<str>, status: &crate::SharedStatus, asked: u64) {
+        let store = SharedString::from(store.clone());
+        gauge!(STORE_ELECTIONS, "store" => store.clone()).set(status.elections as f64);
+        gauge!(STORE_WAITING, "store" => store.clone()).set(status.waiting as f64);
+        counter!(STORE_STATEMENTS, "store" => store.clone()).increment(1);
+        counter!(STORE_QUESTIONS, "store" => store).increment(asked);
     }
 
     fn outcome(query: &Query, end: &End<'_>) -> &'static str {
@@ -278,7 +321,7 @@ mod facade {
     pub(crate) struct Asked;
 
     impl Metrics {
-        pub(crate) fn new(_: &Namespace) -> Self {
+        pub(crate) fn new(_: &Namespace, _: bool) -> Self {
             Self
         }
 
@@ -292,6 +335,9 @@ mod facade {
 
         pub(crate) fn asked<R: Runtime>(&self, _: &R, _: &Asked, _: &Query, _: &End<'_>) {}
     }
+
+    #[cfg(feature = "_sql")]
+    pub(crate) fn shared(_: &std::sync::Arc<str>, _: &crate::SharedStatus, _: u64) {}
 }
 
 #[cfg(all(test, feature = "metrics"))]

@@ -17,6 +17,9 @@ pub(crate) struct Setup<R: Runtime> {
     #[cfg_attr(not(feature = "_sql"), allow(dead_code))]
     pub(crate) statements: Option<Arc<Statements>>,
     pub(crate) inbox: Inbox,
+    /// Whether metrics carry the election's name.
+    #[cfg_attr(not(feature = "metrics"), allow(dead_code))]
+    pub(crate) named_metrics: bool,
 }
 
 impl<R: Runtime> Setup<R> {

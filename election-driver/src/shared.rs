@@ -127,7 +127,7 @@ struct State<R: Runtime> {
 
 impl<R: Runtime> Shared<R> {
     pub(crate) fn new(setup: Arc<Setup<R>>) -> Self {
-        let metrics = Metrics::new(&setup.registration.namespace);
+        let metrics = Metrics::new(&setup.registration.namespace, setup.named_metrics);
         // The first step is due at once.
         let due = AtomicU64::new(setup.runtime.now().as_nanos());
         Self {

@@ -59,7 +59,8 @@ fn setup(runtime: Interrupted) -> Arc<Setup<Interrupted>> {
         Registration { namespace: Namespace::default(), candidate: candidate(), label: None };
     let (inbox, _) = Inbox::new();
     let (grace, timer_slice) = (Duration::from_secs(2), Duration::from_secs(1));
-    Arc::new(Setup { runtime, registration, grace, timer_slice, statements: None, inbox })
+    let (statements, named_metrics) = (None, true);
+    Arc::new(Setup { runtime, registration, grace, timer_slice, statements, inbox, named_metrics })
 }
 
 fn tenure(until: u64) -> Tenure {

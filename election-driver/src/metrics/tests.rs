@@ -1,4 +1,4 @@
-use super::{Metrics, TRANSITIONS};
+use super::{MASTER_STATUS, Metrics, TRANSITIONS, TRUST_REMAINING};
 use ::metrics::{
     Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
@@ -9,7 +9,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// Sums up the leaderships, and nothing else.
+/// Sums up the leaderships, and counts who leads without a name.
 #[derive(Default)]
 struct Sum(Arc<AtomicU64>);
 
@@ -25,8 +25,12 @@ impl Recorder for Sum {
         }
     }
 
-    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
-        Gauge::noop()
+    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+        assert_ne!(key.name(), TRUST_REMAINING, "it has no sum");
+        match key.name() {
+            MASTER_STATUS if key.labels().len() == 0 => Gauge::from_arc(self.0.clone()),
+            _ => Gauge::noop(),
+        }
     }
 
     fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
@@ -43,7 +47,7 @@ fn term(epoch: u64) -> Term {
 fn a_leadership_is_counted_once_however_often_it_is_told_of() {
     let sum = Sum::default();
     with_local_recorder(&sum, || {
-        let metrics = Metrics::new(&Namespace::default());
+        let metrics = Metrics::new(&Namespace::default(), true);
         let counted = |change: Option<&Change>| {
             metrics.changed(change);
             sum.0.load(Ordering::Relaxed)
@@ -65,5 +69,28 @@ fn a_leadership_is_counted_once_however_often_it_is_told_of() {
         let (stop_by, successor) = (Timestamp::MAX, None);
         let lost = Change::Lost { term: term(5), reason, stop_by, successor };
         assert_eq!(counted(Some(&lost)), 3);
+    });
+}
+
+#[test]
+fn metrics_without_a_name_count_the_elections_that_are_led() {
+    let sum = Sum::default();
+    with_local_recorder(&sum, || {
+        let one = Metrics::new(&Namespace::new("one").expect("a name"), false);
+        let other = Metrics::new(&Namespace::new("other").expect("a name"), false);
+        let led = || f64::from_bits(sum.0.load(Ordering::Relaxed)).to_string();
+        for (metrics, left, expected) in [
+            (&one, Some(3.0), "1"),
+            (&one, Some(2.0), "1"),
+            (&other, None, "1"),
+            (&other, Some(9.0), "2"),
+            (&one, None, "1"),
+            (&one, None, "1"),
+        ] {
+            metrics.leads(left);
+            assert_eq!(led(), expected);
+        }
+        other.closed();
+        assert_eq!(led(), "0");
     });
 }

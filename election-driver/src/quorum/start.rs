@@ -101,8 +101,15 @@ pub(super) async fn assemble<R: Network>(
     let (state, orders) = NodeState::new(quorum);
     let (inbox, inputs) = Inbox::new();
     let statements = None;
-    let setup =
-        Setup { runtime: runtime.clone(), registration, grace, timer_slice, statements, inbox };
+    let setup = Setup {
+        runtime: runtime.clone(),
+        registration,
+        grace,
+        timer_slice,
+        statements,
+        inbox,
+        named_metrics: true,
+    };
     let shared = Arc::new(Shared::new(Arc::new(setup)));
     if let Some(observer) = &observer {
         let config = state.quorum().config().clone();

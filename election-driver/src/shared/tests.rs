@@ -43,7 +43,9 @@ fn shared() -> Arc<Shared<Still>> {
     let (inbox, _) = Inbox::new();
     let (grace, timer_slice) = (Duration::from_secs(2), Duration::from_secs(1));
     let statements = None;
-    let setup = Setup { runtime: Still, registration, grace, timer_slice, statements, inbox };
+    let (runtime, named_metrics) = (Still, true);
+    let setup =
+        Setup { runtime, registration, grace, timer_slice, statements, inbox, named_metrics };
     Arc::new(Shared::new(Arc::new(setup)))
 }
 

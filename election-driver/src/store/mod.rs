@@ -56,7 +56,7 @@ pub use postgres::PgStore;
 #[cfg(feature = "conformance")]
 pub(crate) use session::Session;
 #[cfg(feature = "_sql")]
-pub use shared::SharedStore;
+pub use shared::{SharedStatus, SharedStore};
 #[cfg(feature = "_sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
@@ -135,6 +135,11 @@ pub trait Store: Send + 'static {
     /// elector does not: many electors of one store would all say the same. The default is no.
     fn tells_outages(&self) -> bool {
         false
+    }
+
+    /// Whether the metrics of an elector on this store carry its election's name. The default is yes.
+    fn names_metrics(&self) -> bool {
+        true
     }
 
     /// The notices that the database sends. Neither safety nor progress needs them, since

@@ -9,7 +9,7 @@ mod subscribers;
 
 use super::{client::Client, sql::SqlStore};
 use crate::{
-    Notifications, Pause, Runtime, Store, StoreError, log, now,
+    Notifications, Pause, Runtime, Store, StoreError, log, metrics, now,
     outage::{Gravity, Outage},
 };
 use async_channel::{Receiver, Sender};
@@ -19,7 +19,13 @@ use election_core::{
     sql::{Asked, Queue, Statements},
 };
 use futures_lite::future::or;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use subscribers::Subscribers;
 use tracing::Instrument as _;
 
@@ -32,7 +38,24 @@ use tracing::Instrument as _;
 ///
 /// The shortest attempt time-out among the elections bounds each statement, for all of them.
 #[derive(Clone)]
-pub struct SharedStore(Arc<Shared>);
+pub struct SharedStore {
+    shared: Arc<Shared>,
+    named_metrics: bool,
+}
+
+/// What a shared store has done and has to do. Two of them, some time apart, give the rates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SharedStatus {
+    /// How many electors use it.
+    pub elections: usize,
+    /// How many questions waited when the last statement was done.
+    pub waiting: usize,
+    /// How many statements it has run.
+    pub statements: u64,
+    /// How many questions these have asked. Divided by the statements: how many are asked together.
+    pub questions: u64,
+}
 
 struct Shared {
     orders: Sender<Order>,
@@ -40,6 +63,15 @@ struct Shared {
     subscribers: Arc<Subscribers>,
     /// Somebody wants to hear.
     listens: Sender<()>,
+    work: Arc<Work>,
+}
+
+/// What has been done.
+#[derive(Default)]
+struct Work {
+    waiting: AtomicUsize,
+    statements: AtomicU64,
+    questions: AtomicU64,
 }
 
 /// What clones tell the task that asks the database.
@@ -70,14 +102,33 @@ impl SharedStore {
         };
         let span = tracing::error_span!(parent: None, "store", place = store.place());
         runtime.spawn(listening.instrument(span.clone()));
-        runtime.spawn(Asker::new(store, subscribers.clone()).run(ordered).instrument(span));
-        Self(Arc::new(Shared { orders, statements, subscribers, listens }))
+        let asker = Asker::new(store, subscribers.clone());
+        let work = asker.work.clone();
+        runtime.spawn(asker.run(ordered).instrument(span));
+        let shared = Arc::new(Shared { orders, statements, subscribers, listens, work });
+        Self { shared, named_metrics: true }
+    }
+
+    /// What it has done and has to do, for an operator or a dashboard of your own; the feature
+    /// [`metrics`](crate::metrics) reports the same.
+    #[must_use]
+    pub fn status(&self) -> SharedStatus {
+        self.shared.work.status(&self.shared.subscribers)
+    }
+
+    /// The [metrics](crate::metrics) of elections on this clone carry no label `name`: their counters and histograms
+    /// add up, `leader_election_master_status` is the number of those that this process leads, and the epoch and the
+    /// trust left, which have no sum, are not reported. For more than about a thousand elections: each name costs a
+    /// recorder some twenty series.
+    #[must_use]
+    pub fn unnamed_metrics(self) -> Self {
+        Self { named_metrics: false, ..self }
     }
 }
 
 impl Store for SharedStore {
     fn prepare(&mut self, config: &Config) {
-        let _ = self.0.orders.try_send(Order::Prepare(Box::new(config.clone())));
+        let _ = self.shared.orders.try_send(Order::Prepare(Box::new(config.clone())));
     }
 
     async fn answer(
@@ -87,7 +138,7 @@ impl Store for SharedStore {
     ) -> Result<Answer, StoreError> {
         let (asker, answer) = async_channel::bounded(1);
         let (registration, query) = (registration.clone(), query.clone());
-        let _ = self.0.orders.try_send(Order::Ask(Asked { registration, query, asker }));
+        let _ = self.shared.orders.try_send(Order::Ask(Asked { registration, query, asker }));
         answer.recv().await.unwrap_or_else(|_| {
             let context = "the runtime on which the store was shared has ended; share it anew on \
                            the one that runs (`Election::share`)";
@@ -96,16 +147,20 @@ impl Store for SharedStore {
     }
 
     fn statements(&self) -> Option<Arc<Statements>> {
-        Some(self.0.statements.clone())
+        Some(self.shared.statements.clone())
     }
 
     fn tells_outages(&self) -> bool {
         true
     }
 
+    fn names_metrics(&self) -> bool {
+        self.named_metrics
+    }
+
     fn notifications(&mut self, registration: &Registration, _: Pause) -> Notifications {
-        let subscription = self.0.subscribers.subscribe(registration);
-        let listens = self.0.listens.clone();
+        let subscription = self.shared.subscribers.subscribe(registration);
+        let listens = self.shared.listens.clone();
         Box::pin(futures_lite::stream::unfold(
             (listens, subscription),
             |(listens, subscription)| async {
@@ -125,12 +180,26 @@ struct Asker<C: Client> {
     bounds: Option<(Duration, Duration)>,
     outage: Option<Outage>,
     subscribers: Arc<Subscribers>,
+    place: Arc<str>,
+    work: Arc<Work>,
+}
+
+impl Work {
+    fn status(&self, subscribers: &Subscribers) -> SharedStatus {
+        SharedStatus {
+            elections: subscribers.count(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            statements: self.statements.load(Ordering::Relaxed),
+            questions: self.questions.load(Ordering::Relaxed),
+        }
+    }
 }
 
 impl<C: Client> Asker<C> {
     fn new(store: SqlStore<C>, subscribers: Arc<Subscribers>) -> Self {
         let queue = Queue::new(C::DIALECT);
-        Self { store, queue, bounds: None, outage: None, subscribers }
+        let (place, work) = (store.place().into(), Arc::default());
+        Self { store, queue, bounds: None, outage: None, subscribers, place, work }
     }
 
     /// Answers what is asked, for as long as there is a store.
@@ -178,6 +247,7 @@ impl<C: Client> Asker<C> {
             _ => self.store.answer_many(&questions).await,
         };
         self.tell(since, answers.as_ref().err());
+        self.count(turn.len());
         match answers {
             Ok(answers) => {
                 let answered = self.queue.answered(turn, answers);
@@ -197,6 +267,15 @@ impl<C: Client> Asker<C> {
                 }
             }
         }
+    }
+
+    /// Counts a statement that asked so many questions.
+    fn count(&self, asked: usize) {
+        let asked = asked as u64;
+        self.work.waiting.store(self.queue.len(), Ordering::Relaxed);
+        self.work.statements.fetch_add(1, Ordering::Relaxed);
+        self.work.questions.fetch_add(asked, Ordering::Relaxed);
+        metrics::shared(&self.place, &self.work.status(&self.subscribers), asked);
     }
 
     /// Logs what concerns all elections: that the database is out of reach, or does not notify.

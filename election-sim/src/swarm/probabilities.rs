@@ -90,7 +90,9 @@ pub(super) const LEASE_ACTS: &[Fraction] = &[part(300), part(60), TWICE];
 pub(super) const MOST_ELECTIONS: &[u64] = &[4, 12, 50];
 /// How often as many statements as there are elections fit into a lease, at least.
 pub(super) const TRIPS_IN_A_LEASE: u32 = 16;
-pub(super) const LOCKS_IN_A_LEASE: u32 = 16;
+pub(super) const LEAST_TRIPS_IN_A_LEASE: u32 = 80;
+/// Three eighths of an attempt's time-out, as in every store.
+pub(super) const LOCKS_IN_A_LEASE: u32 = 20;
 /// Runs in which every fault hits one election.
 pub(super) const SINGLE_FAULTS: OneIn = OneIn(3);
 pub(super) const LOCK_TIMEOUTS: &[Option<Fraction>] = &[None, Some(part(6)), Some(part(2))];

@@ -16,9 +16,10 @@ pub(super) fn shared(mut schedule: Schedule) -> Schedule {
     let most = dice.pick(odds::MOST_ELECTIONS);
     let count = dice.between(1, most);
     schedule.elections = usize::try_from(count).unwrap_or(1);
-    // As many questions one after the other must fit into a lease.
+    // As many questions one after the other must fit into a lease, and two into the time of one, beside a lock.
     let ttl = schedule.timing.ttl;
     let all = u32::try_from(count).unwrap_or(1) * odds::TRIPS_IN_A_LEASE;
+    let all = all.max(odds::LEAST_TRIPS_IN_A_LEASE);
     let at_most = |range: DurationRange| DurationRange {
         low: range.low.min(ttl / all / 20),
         high: range.high.min(ttl / all),

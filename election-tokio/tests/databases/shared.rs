@@ -60,7 +60,11 @@ async fn each_election_has_a_leader_that_stays<B: Backend>(database: B) {
     let epochs = led(&leaders).await;
     renewed(&database, 3).await;
     assert_eq!(led(&leaders).await, epochs);
+    let status = store.status();
+    assert_eq!(status.elections, MANY);
+    assert!(status.questions >= 4 * MANY as u64 && status.statements > 0, "{status:?}");
     shut_down(leaders).await;
+    assert_eq!((store.status().elections, store.status().waiting), (0, 0));
 }
 
 /// Nothing of one election shows in another.

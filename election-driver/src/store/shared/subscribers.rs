@@ -21,7 +21,8 @@ pub(super) struct Subscribers(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     of: HashMap<String, Vec<Subscriber>>,
-    /// How many there have been.
+    /// How many there are, and have been.
+    present: usize,
     count: u64,
     /// Whether the database notifies, as it was last told; who comes later has to know.
     hearing: Option<Notice>,
@@ -58,6 +59,7 @@ impl Subscribers {
         let (sender, signal) = async_channel::bounded(1);
         let mut known = self.lock();
         known.count += 1;
+        known.present += 1;
         let number = known.count;
         let namespace = registration.namespace.as_str().to_owned();
         let (registration, waiting) = (registration.clone(), Waiting::default());
@@ -68,6 +70,11 @@ impl Subscribers {
         }
         known.of.entry(namespace.clone()).or_default().push(subscriber);
         Subscription { number, namespace, signal, subscribers: self.clone() }
+    }
+
+    /// How many electors use the store.
+    pub(super) fn count(&self) -> usize {
+        self.lock().present
     }
 
     /// The database was asked. An error that concerns one election is an answer, too.
@@ -164,6 +171,7 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut known = self.subscribers.lock();
+        known.present -= 1;
         if let Some(some) = known.of.get_mut(&self.namespace) {
             some.retain(|each| each.number != self.number);
             if some.is_empty() {
