@@ -141,8 +141,8 @@ pub(crate) fn op(query: &Query) -> &'static str {
 #[cfg(feature = "metrics")]
 mod facade {
     use super::{
-        ALERTS, ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, STORE_ELECTIONS,
-        STORE_QUESTIONS, STORE_STATEMENTS, STORE_WAITING, TRANSITIONS, TRUST_REMAINING, op,
+        ALERTS, ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, TRANSITIONS,
+        TRUST_REMAINING, op,
     };
     use crate::Runtime;
     use ::metrics::{
@@ -282,6 +282,7 @@ mod facade {
     #[cfg(feature = "_sql")]
     #[allow(clippy::cast_precision_loss)] // a gauge of a number of things
     pub(crate) fn shared(store: &Arc<str>, status: &crate::SharedStatus, asked: u64) {
+        use super::{STORE_ELECTIONS, STORE_QUESTIONS, STORE_STATEMENTS, STORE_WAITING};
         let store = SharedString::from(store.clone());
         gauge!(STORE_ELECTIONS, "store" => store.clone()).set(status.elections as f64);
         gauge!(STORE_WAITING, "store" => store.clone()).set(status.waiting as f64);

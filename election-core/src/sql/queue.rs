@@ -11,8 +11,12 @@
 //!    [`cannot_merge`](Queue::cannot_merge). Each returns the questions that have their answer now. The others wait
 //!    again, to be asked by themselves.
 //!
-//! Every other turn is for resignations, which hold up successors, and for renewals, without which a lease is lost.
-//! The other kinds take turns, so that none waits for more than a few statements, however many wait of another kind.
+//! Every other turn is for resignations, which hold up successors, and for renewals, without which a lease is lost. Of
+//! the rest, three of four are for what is asked by itself, attempts above all. The other kinds take turns: each of
+//! them merges, so that one turn is enough for all that wait.
+//!
+//! A question that has waited for too long is not asked any more: its answer would come too late, and a lease that is
+//! won too late is only given up again.
 //!
 //! An election whose question fails when it is asked by itself (its row is locked, a right is missing) takes no other
 //! with it: it is asked by itself until it works, and all such have half of the time at most.
@@ -32,6 +36,8 @@ use alloc::{
 pub struct Queue<T> {
     dialect: Dialect,
     waiting: [VecDeque<Asked<T>>; KINDS],
+    /// How many of each kind are to be asked one by one, because a statement for all of them has failed.
+    singly: [usize; KINDS],
     turns: usize,
     /// Elections whose last question failed when it was asked alone.
     apart: BTreeSet<Namespace>,
@@ -48,17 +54,20 @@ pub struct Asked<T> {
     pub registration: Registration,
     /// What is asked.
     pub query: Query,
+    /// From then on it is not worth asking.
+    pub until: Timestamp,
     /// Where the answer goes.
     pub asker: T,
 }
 
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 const RESIGN: usize = 0;
 const RENEW: usize = 1;
 const ALONE: usize = 2;
 const REGISTER: usize = 3;
 const READ: usize = 4;
-const APART: usize = 5;
+const SWEEP: usize = 5;
+const APART: usize = 6;
 
 impl<T> Queue<T> {
     /// How many questions go into one statement at most, so that one that takes too long endangers no more.
@@ -70,6 +79,7 @@ impl<T> Queue<T> {
         Self {
             dialect,
             waiting: core::array::from_fn(|_| VecDeque::new()),
+            singly: [0; KINDS],
             turns: 0,
             apart: BTreeSet::new(),
             apart_again: Timestamp::ZERO,
@@ -90,34 +100,27 @@ impl<T> Queue<T> {
     }
 
     /// A question waits from now on.
-    pub fn push(&mut self, registration: Registration, query: Query, asker: T) {
-        let namespace = &registration.namespace;
-        let kind = match &query {
-            _ if self.apart.contains(namespace) => APART,
-            query if !query.merges() => ALONE,
-            Query::Resign { .. } => RESIGN,
-            Query::Renew { .. } => RENEW,
-            Query::Register { .. } => REGISTER,
-            _ => READ,
-        };
-        if query == Query::Unregister {
+    pub fn push(&mut self, asked: Asked<T>) {
+        let namespace = &asked.registration.namespace;
+        let apart = self.apart.contains(namespace);
+        if asked.query == Query::Unregister {
             self.apart.remove(namespace); // it ends
         }
-        self.waiting[kind].push_back(Asked { registration, query, asker });
+        self.waiting[if apart { APART } else { kind(&asked.query) }].push_back(asked);
     }
 
-    /// Takes those whose turn it is: one, or several that merge. It leaves out those for whose answer nobody waits any
-    /// more, and returns none if no others are left.
+    /// Takes those whose turn it is: one, or several that merge. It drops those that are not worth asking any more, and
+    /// those for whose answer nobody `waits`, and returns none if no others are left.
     pub fn next(&mut self, now: Timestamp, waits: impl Fn(&T) -> bool) -> Vec<Asked<T>> {
         let mut turn = Vec::new();
         for kind in self.order(now) {
-            let single = self.alone || matches!(kind, ALONE | APART);
-            let room = if single { 1 } else { Self::TOGETHER };
+            let singly = self.singly[kind] > 0 || matches!(kind, ALONE | SWEEP | APART);
+            let room = if self.alone || singly { 1 } else { Self::TOGETHER };
             while turn.len() < room {
-                match self.waiting[kind].pop_front() {
-                    Some(asked) if !waits(&asked.asker) => {}
-                    Some(asked) => turn.push(asked),
-                    None => break,
+                let Some(asked) = self.waiting[kind].pop_front() else { break };
+                self.singly[kind] = self.singly[kind].saturating_sub(1);
+                if now < asked.until && waits(&asked.asker) {
+                    turn.push(asked);
                 }
             }
             if !turn.is_empty() {
@@ -130,13 +133,19 @@ impl<T> Queue<T> {
     /// The kinds in the order of this turn.
     fn order(&mut self, now: Timestamp) -> [usize; KINDS] {
         self.turns = self.turns.wrapping_add(1);
-        let mut rest = [ALONE, REGISTER, READ, APART];
-        rest.rotate_left(self.turns / 2 % 4);
+        let turn = self.turns / 2;
+        let mut others = [REGISTER, READ, SWEEP, APART];
+        others.rotate_left(turn / 4 % 4);
         if now < self.apart_again {
-            rest.sort_by_key(|kind| *kind == APART);
+            others.sort_by_key(|kind| *kind == APART);
         }
-        let [a, b, c, d] = rest;
-        if self.turns % 2 == 1 { [RESIGN, RENEW, a, b, c, d] } else { [a, b, c, d, RESIGN, RENEW] }
+        let [a, b, c, d] = others;
+        let [e, f, g, h, i] = if turn % 4 == 0 { [a, ALONE, b, c, d] } else { [ALONE, a, b, c, d] };
+        if self.turns % 2 == 1 {
+            [RESIGN, RENEW, e, f, g, h, i]
+        } else {
+            [e, f, g, h, i, RESIGN, RENEW]
+        }
     }
 
     /// The database has answered the questions of a turn, in their order. Returns those that have an answer. The
@@ -149,18 +158,20 @@ impl<T> Queue<T> {
         if let [asked] = &*turn {
             self.apart.remove(&asked.registration.namespace);
         }
-        let mut answered = Vec::with_capacity(turn.len());
+        let (mut answered, mut left) = (Vec::with_capacity(turn.len()), Vec::new());
         for (asked, answer) in turn.into_iter().zip(answers) {
             match answer {
                 Some(answer) => answered.push((asked, answer)),
-                None => self.waiting[ALONE].push_back(asked),
+                None => left.push(asked),
             }
         }
+        // They have waited already.
+        left.into_iter().rev().for_each(|asked| self.waiting[ALONE].push_front(asked));
         answered
     }
 
     /// The questions of a turn, which went out at `since`, have failed by `now`. Returns those for which this is the
-    /// answer: all, or none if one of several stood in the way of the others.
+    /// answer: all, or none if one of several stood in the way of the others. Then they are asked one by one, and next.
     pub fn failed(
         &mut self,
         turn: Vec<Asked<T>>,
@@ -181,10 +192,13 @@ impl<T> Queue<T> {
                 self.apart.insert(asked.registration.namespace.clone());
                 turn
             }
-            _ => {
-                self.waiting[ALONE].extend(turn);
+            [first, ..] => {
+                let kind = kind(&first.query);
+                self.singly[kind] += turn.len();
+                turn.into_iter().rev().for_each(|asked| self.waiting[kind].push_front(asked));
                 Vec::new()
             }
+            [] => turn,
         }
     }
 
@@ -192,6 +206,18 @@ impl<T> Queue<T> {
     pub fn cannot_merge(&mut self, turn: Vec<Asked<T>>) {
         self.alone = true;
         self.waiting[ALONE].extend(turn);
+    }
+}
+
+/// By what a question takes its turn.
+fn kind(query: &Query) -> usize {
+    match query {
+        Query::Resign { .. } => RESIGN,
+        Query::Renew { .. } => RENEW,
+        Query::Register { sweep: false, .. } => REGISTER,
+        Query::Register { sweep: true, .. } => SWEEP,
+        Query::Observe => READ,
+        _ => ALONE,
     }
 }
 
@@ -222,8 +248,13 @@ mod tests {
         Query::Renew { epoch: Epoch::new(7), ordinal: 1, ttl, clock_step, leads: true }
     }
 
-    fn join<T: Default>(queue: &mut Queue<T>, name: &str, query: &Query) {
-        queue.push(registration(name), query.clone(), T::default());
+    fn asked<T>(name: &str, query: &Query, asker: T) -> Asked<T> {
+        let (registration, query) = (registration(name), query.clone());
+        Asked { registration, query, until: Timestamp::MAX, asker }
+    }
+
+    fn join(queue: &mut Names, name: &str, query: &Query) {
+        queue.push(asked(name, query, ()));
     }
 
     fn names<T>(turn: &[Asked<T>]) -> Vec<&str> {
@@ -262,7 +293,7 @@ mod tests {
             join(&mut queue, name, query);
         }
         assert_eq!(queue.len(), 7);
-        let expected = ["resign", "register", "renew renewed", "read", "alone", "next"];
+        let expected = ["resign", "alone", "renew renewed", "next", "register", "read"];
         assert_eq!(turns(&mut queue), expected);
     }
 
@@ -274,18 +305,25 @@ mod tests {
             join(&mut queue, &number.to_string(), &renew());
             join(&mut queue, &number.to_string(), &Query::Others);
         }
+        let sweep = Query::Register { ttl: Duration::from_secs(15), sweep: true };
         join(&mut queue, "read", &Query::Observe);
-        let first: Vec<_> = (0..8).map(|_| names(&next(&mut queue)).join(" ")).collect();
-        assert!(first.contains(&"read".to_owned()), "{first:?}");
-        assert!(first.contains(&"0".to_owned()), "{first:?}");
+        join(&mut queue, "sweep", &sweep);
+        let first: Vec<_> = (0..24).map(|_| names(&next(&mut queue)).join(" ")).collect();
+        for name in ["read", "sweep", "0"] {
+            assert!(first.contains(&name.to_owned()), "{name}: {first:?}");
+        }
+        let alone = first.iter().filter(|turn| turn.parse::<u64>().is_ok()).count();
+        assert!(alone >= 9, "three quarters of the rest: {first:?}");
     }
 
     #[test]
-    fn a_question_that_nobody_waits_for_is_left_out() {
+    fn a_question_is_dropped_that_is_late_or_that_nobody_waits_for() {
         let mut queue = Queue::new(Dialect::Postgres);
         for name in ["a", "b"] {
-            queue.push(registration(name), renew(), name);
+            queue.push(asked(name, &renew(), name));
         }
+        let late = Asked { until: NOW, ..asked("late", &renew(), "b") };
+        queue.push(late);
         assert_eq!(names(&queue.next(NOW, |name| *name == "b")), ["b"]);
         assert!(queue.is_empty());
     }
@@ -317,7 +355,7 @@ mod tests {
     fn each_question_gets_its_own_answer_or_is_asked_again() {
         let mut queue = Queue::new(Dialect::Postgres);
         for name in ["a", "b", "c"] {
-            queue.push(registration(name), renew(), name);
+            queue.push(asked(name, &renew(), name));
         }
         let turn = queue.next(NOW, |_| true);
         let renewed = Answer::Renewed { remaining: Duration::ZERO, resign_requested: false };
@@ -325,11 +363,10 @@ mod tests {
         let answered = queue.answered(turn, answers);
         let answered: Vec<_> = answered.into_iter().map(|(asked, it)| (asked.asker, it)).collect();
         assert_eq!(answered, [("a", renewed), ("c", Answer::Gone)]);
-        join(&mut queue, "d", &renew());
+        queue.push(asked("d", &Query::Others, "d"));
         let turns = [queue.next(NOW, |_| true), queue.next(NOW, |_| true)];
-        let mut turns = turns.map(|turn| names(&turn).join(" "));
-        turns.sort();
-        assert_eq!(turns, ["b", "d"], "it is asked alone");
+        let turns = turns.map(|turn| names(&turn).join(" "));
+        assert_eq!(turns, ["b", "d"], "it is asked alone, and first");
     }
 
     /// What one statement does not reach, another may.
@@ -356,6 +393,16 @@ mod tests {
             assert_eq!(told(Dialect::MySql, why, &["a", "b"]), (0, 3), "{why:?}");
             assert_eq!(told(Dialect::MySql, why, &["a"]), (1, 1), "{why:?}");
         }
+    }
+
+    #[test]
+    fn those_whose_statement_failed_are_asked_one_by_one_and_next() {
+        let mut queue = queue();
+        ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
+        let turn = next(&mut queue);
+        ["c", "d"].iter().for_each(|name| join(&mut queue, name, &renew()));
+        queue.failed(turn, Failure::Conflict, NOW, NOW);
+        assert_eq!(turns(&mut queue), ["a", "b", "c d"]);
     }
 
     /// Otherwise its lock would hold up all the others again and again.

@@ -41,6 +41,8 @@ use tracing::Instrument as _;
 pub struct SharedStore {
     shared: Arc<Shared>,
     named_metrics: bool,
+    /// Of the election on this clone.
+    attempt_timeout: Duration,
 }
 
 /// What a shared store has done and has to do. Two of them, some time apart, give the rates.
@@ -106,7 +108,7 @@ impl SharedStore {
         let work = asker.work.clone();
         runtime.spawn(asker.run(ordered).instrument(span));
         let shared = Arc::new(Shared { orders, statements, subscribers, listens, work });
-        Self { shared, named_metrics: true }
+        Self { shared, named_metrics: true, attempt_timeout: Duration::MAX }
     }
 
     /// What it has done and has to do, for an operator or a dashboard of your own; the feature
@@ -128,6 +130,7 @@ impl SharedStore {
 
 impl Store for SharedStore {
     fn prepare(&mut self, config: &Config) {
+        self.attempt_timeout = config.attempt_timeout();
         let _ = self.shared.orders.try_send(Order::Prepare(Box::new(config.clone())));
     }
 
@@ -138,8 +141,16 @@ impl Store for SharedStore {
     ) -> Result<Answer, StoreError> {
         let (asker, answer) = async_channel::bounded(1);
         let (registration, query) = (registration.clone(), query.clone());
-        let _ = self.shared.orders.try_send(Order::Ask(Asked { registration, query, asker }));
+        // A quarter of its time is left for the statement.
+        let until = now() + self.attempt_timeout / 4 * 3;
+        let asked = Asked { registration, query, until, asker };
+        let _ = self.shared.orders.try_send(Order::Ask(asked));
         answer.recv().await.unwrap_or_else(|_| {
+            if !self.shared.orders.is_closed() {
+                let context = "the question waited too long for the connection of the shared store, \
+                               and was not asked; if that goes on, share several stores";
+                return Err(StoreError::new(Failure::Transient, context));
+            }
             let context = "the runtime on which the store was shared has ended; share it anew on \
                            the one that runs (`Election::share`)";
             Err(StoreError::new(Failure::Fatal, context))
@@ -218,9 +229,7 @@ impl<C: Client> Asker<C> {
 
     fn take(&mut self, order: Order) {
         match order {
-            Order::Ask(Asked { registration, query, asker }) => {
-                self.queue.push(registration, query, asker);
-            }
+            Order::Ask(asked) => self.queue.push(asked),
             Order::Prepare(config) => {
                 let (attempt, ttl) = (config.attempt_timeout(), config.ttl());
                 let (shortest, longest) = self.bounds.unwrap_or((attempt, ttl));

@@ -7,7 +7,7 @@ use crate::{
 use election_core::{
     Namespace, Timestamp,
     lease::{Answer, Failure, Registration, Role},
-    sql::{Dialect, Queue},
+    sql::{Asked, Dialect, Queue},
 };
 
 /// The connection of the latest life of a process.
@@ -37,7 +37,10 @@ impl Connection {
             candidate: statement.who.clone(),
             label: None,
         };
-        self.waiting.push(registration, statement.query.clone(), (election, statement));
+        // As the driver's: an answer that comes later is of no use.
+        let until = statement.asked + statement.deadline.since(statement.asked) * 3 / 4;
+        let query = statement.query.clone();
+        self.waiting.push(Asked { registration, query, until, asker: (election, statement) });
     }
 }
 
