@@ -1,6 +1,7 @@
 //! An elector in a process of its own: the command with a job, or the library.
 
 use crate::{
+    cast::{name, ttl},
     home::Home,
     journal::Weight,
     role::{self, command_line},
@@ -12,7 +13,6 @@ use std::{
     fs::{self, File},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
-    time::Duration,
 };
 
 /// What kind of elector.
@@ -46,21 +46,22 @@ impl Actor {
         (node, sort): (usize, Sort),
         life: usize,
         url: &str,
-        ttl: Duration,
+        elections: usize,
     ) -> Self {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]);
         match sort {
             Sort::Command => {
                 command.args([env!("CARGO_BIN_EXE_election"), "run", "--store", url]);
-                command.args(["--name", role::ELECTION, "--node", &format!("n{node}")]);
-                command.args(["--ttl", &format!("{}ms", ttl.as_millis()), "--"]);
+                command.args(["--name", &name(0), "--node", &format!("n{node}")]);
+                command.args(["--ttl", &format!("{}ms", ttl().as_millis()), "--"]);
                 command.args(command_line()).env(role::ROLE, "job");
             }
             Sort::Library => {
                 command.args(command_line()).env(role::ROLE, "library");
             }
         }
+        command.env(role::ELECTIONS, elections.to_string());
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("ELECTION_") {
                 command.env_remove(name);
@@ -71,7 +72,7 @@ impl Actor {
             .env(role::MARK, mark(home, life))
             .env(role::NODE, node.to_string())
             .env(role::URL, url);
-        command.env(role::TTL, ttl.as_millis().to_string()).env("TMPDIR", home.scratch());
+        command.env(role::TTL, ttl().as_millis().to_string()).env("TMPDIR", home.scratch());
         let messages = home.path().join(format!("{life:04}-n{node}.stderr"));
         let stderr = File::create(&messages).expect("a file of our own");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);

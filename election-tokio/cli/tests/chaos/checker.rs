@@ -1,6 +1,9 @@
 //! Judges a history by the guarantees of the README, and knows nothing else about elections.
 
-use crate::journal::{History, Kind, Stop, Waives, Weight, signs};
+use crate::{
+    cast,
+    journal::{History, Kind, Stop, Waives, Weight, Window, signs},
+};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// How long after the lease another node may need, on a busy machine.
@@ -29,12 +32,11 @@ impl fmt::Display for Violation {
 
 /// Every broken guarantee.
 pub(crate) fn violations(history: &History) -> Vec<Violation> {
-    let tenures = tenures(history);
+    let elections = history.apart();
+    let each =
+        elections.iter().enumerate().map(|(election, own)| of_one(own, election, elections.len()));
     let rules = [
-        one_leader_per_epoch(history, &tenures),
-        one_job(history, &tenures),
-        no_stale_write(history, &tenures),
-        somebody_leads(history),
+        each.flatten().collect(),
         told_to_end(history),
         nobody_ends_unasked(history),
         nothing_is_left(history),
@@ -43,6 +45,25 @@ pub(crate) fn violations(history: &History) -> Vec<Violation> {
     let mut violations: Vec<Violation> = rules.into_iter().flatten().collect();
     violations.sort_by_key(|violation| violation.at);
     violations
+}
+
+/// What is broken in one election of so many.
+fn of_one(history: &History, election: usize, elections: usize) -> Vec<Violation> {
+    let tenures = tenures(history);
+    let mut rules = vec![
+        one_leader_per_epoch(history, &tenures),
+        one_job(history, &tenures),
+        no_stale_write(history, &tenures),
+        somebody_leads(history),
+    ];
+    if election != cast::locked(elections) {
+        rules.push(no_other_row_matters(history, &tenures));
+    }
+    let named = |broken: Violation| {
+        let what = format!("{}: {}", cast::name(election), broken.what);
+        Violation { what, ..broken }
+    };
+    rules.into_iter().flatten().map(named).collect()
 }
 
 /// One leadership, from its first line to its last.
@@ -59,7 +80,7 @@ pub(crate) struct Tenure {
     starts: usize,
 }
 
-/// By epoch.
+/// Those of one election, by epoch.
 pub(crate) fn tenures(history: &History) -> Vec<Tenure> {
     let mut tenures: BTreeMap<(u64, usize), Tenure> = BTreeMap::new();
     for (place, line) in history.lines.iter().enumerate() {
@@ -190,6 +211,28 @@ fn somebody_leads(history: &History) -> Vec<Violation> {
             rule: "nobody leads",
             at: from,
             what: format!("for {} ms in which nothing was wrong", (to - from) / 1_000_000),
+        })
+        .collect()
+}
+
+/// While somebody has locked the row of another election, and nothing else is wrong, who leads this one
+/// goes on.
+fn no_other_row_matters(history: &History, tenures: &[Tenure]) -> Vec<Violation> {
+    let meets = |one: &Window, other: &Window| one.from <= other.to && other.from <= one.to;
+    let locks = history.windows.iter().filter(|lock| {
+        let met = history.windows.iter().filter(|other| meets(lock, other)).count();
+        lock.fault == "row-locked" && met == 1
+    });
+    let margin = nanos(history.ttl / 10); // a leader's lines are not as far apart as that
+    let ends = |tenure: &Tenure, lock: &Window| {
+        tenure.from < lock.from && (lock.from..lock.to.saturating_sub(margin)).contains(&tenure.to)
+    };
+    locks
+        .flat_map(|lock| tenures.iter().filter(move |tenure| ends(tenure, lock)))
+        .map(|tenure| Violation {
+            rule: "another's locked row",
+            at: tenure.to,
+            what: format!("{} leads no more", names(tenure)),
         })
         .collect()
 }

@@ -43,11 +43,11 @@ pub(crate) enum Lock {
 
 /// What the tests write into beside the election.
 const WORK: [&str; 3] = [
-    "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL, \
+    "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, election INTEGER NOT NULL, epoch BIGINT NOT NULL, \
      seen BIGINT NOT NULL)",
-    "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, epoch BIGINT NOT NULL, \
+    "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, election INTEGER NOT NULL, epoch BIGINT NOT NULL, \
      seen BIGINT NOT NULL)",
-    "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL, \
+    "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, election INTEGER NOT NULL, epoch BIGINT NOT NULL, \
      seen BIGINT NOT NULL)",
 ];
 const RESOURCE: &str = "CREATE TABLE resource (id INTEGER PRIMARY KEY, epoch BIGINT NOT NULL, \
@@ -157,24 +157,23 @@ impl Database {
     /// All fenced writes, in the order in which the database took them; `None` if it does not say
     /// so just now.
     pub(crate) fn writes(&mut self) -> Option<Vec<Write>> {
-        let select = "SELECT epoch, seen FROM work ORDER BY id";
+        let select = "SELECT election, epoch, seen FROM work ORDER BY id";
         match self {
             Self::File(file) => {
                 let connection = file.try_open()?;
                 let mut select = connection.prepare(select).ok()?;
-                let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).ok()?;
-                rows.map(|row| {
-                    let (epoch, seen): (i64, i64) = row.ok()?;
-                    Some(Write { epoch: epoch.try_into().ok()?, seen: seen.try_into().ok()? })
-                })
-                .collect()
+                let rows = select.query_map([], |row| {
+                    let [election, epoch, seen] = [row.get(0)?, row.get(1)?, row.get(2)?];
+                    Ok(write(election, epoch, seen))
+                });
+                rows.ok()?.map(|row| row.ok()?).collect()
             }
             Self::Served(server) => {
                 let rows = server.try_administer("election", select).ok()?;
                 rows.lines()
                     .map(|row| {
-                        let (epoch, seen) = row.split_once(['|', '\t'])?;
-                        Some(Write { epoch: epoch.parse().ok()?, seen: seen.parse().ok()? })
+                        let mut numbers = row.split(['|', '\t']).map(|word| word.parse().ok());
+                        write(numbers.next()??, numbers.next()??, numbers.next()??)
                     })
                     .collect()
             }
@@ -192,6 +191,11 @@ impl Database {
             Self::Served(server) => server.set_clock(seconds),
         }
     }
+}
+
+fn write(election: i64, epoch: i64, seen: i64) -> Option<Write> {
+    let (election, epoch) = (election.try_into().ok()?, epoch.try_into().ok()?);
+    Some(Write { election, epoch, seen: seen.try_into().ok()? })
 }
 
 fn impatient(kind: Kind) -> &'static str {

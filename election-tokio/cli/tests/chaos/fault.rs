@@ -53,6 +53,8 @@ pub(crate) struct Fault {
     /// It is done to the ground that the database stands on, its process or its files. Two of
     /// these would be one, or neither: they follow each other.
     pub(crate) ground: bool,
+    /// It is done to a job or to what guards one.
+    pub(crate) job: bool,
     /// Inflicts the fault; `None` if it had no target.
     pub(crate) inflict: fn(&mut World, &Hit) -> Option<Wound>,
 }
@@ -64,35 +66,40 @@ const FILES: &[Engine] = &[Engine::Sqlite];
 type Inflict = fn(&mut World, &Hit) -> Option<Wound>;
 
 const fn fault(name: &'static str, on: &'static [Engine], inflict: Inflict) -> Fault {
-    Fault { name, on, least: 0, ground: false, inflict }
+    Fault { name, on, least: 0, ground: false, job: false, inflict }
 }
 
 /// A fault that outlasts a lease and the time others need to notice that.
 const fn long(name: &'static str, on: &'static [Engine], inflict: Inflict) -> Fault {
-    Fault { name, on, least: 160, ground: false, inflict }
+    Fault { least: 160, ..fault(name, on, inflict) }
 }
 
 /// One that is done to the database's process or its files.
 const fn ground(name: &'static str, on: &'static [Engine], inflict: Inflict) -> Fault {
-    Fault { name, on, least: 0, ground: true, inflict }
+    Fault { ground: true, ..fault(name, on, inflict) }
+}
+
+/// One that needs a job.
+const fn job(fault: Fault) -> Fault {
+    Fault { job: true, ..fault }
 }
 
 /// A SQLite file has no link, no server and no sessions. It cannot be made read-only under those
 /// who have it open for writing either: the kernel refuses to mount it so.
 pub(crate) const FAULTS: &[Fault] = &[
     fault("kill-elector", ALL, processes::kill_elector),
-    fault("kill-guard", ALL, processes::kill_guard),
-    fault("kill-job", ALL, processes::kill_job),
-    fault("kill-elector-and-guard", ALL, processes::kill_both),
+    job(fault("kill-guard", ALL, processes::kill_guard)),
+    job(fault("kill-job", ALL, processes::kill_job)),
+    job(fault("kill-elector-and-guard", ALL, processes::kill_both)),
     fault("kill-all-electors", ALL, processes::kill_all),
     long("stop-elector", ALL, processes::stop_elector),
-    fault("stop-guard", ALL, processes::stop_guard),
-    fault("stop-job", ALL, processes::stop_job),
-    long("stop-elector-and-guard", ALL, processes::stop_both),
-    long("stop-tree", ALL, processes::stop_tree),
+    job(fault("stop-guard", ALL, processes::stop_guard)),
+    job(fault("stop-job", ALL, processes::stop_job)),
+    job(long("stop-elector-and-guard", ALL, processes::stop_both)),
+    job(long("stop-tree", ALL, processes::stop_tree)),
     fault("term-elector", ALL, processes::term_elector),
-    fault("term-guard", ALL, processes::term_guard),
-    fault("term-job", ALL, processes::term_job),
+    job(fault("term-guard", ALL, processes::term_guard)),
+    job(fault("term-job", ALL, processes::term_job)),
     fault("resign-storm", ALL, processes::resign_storm),
     fault("link-cut", SERVERS, network::cut),
     fault("link-refused", SERVERS, network::refuse),
@@ -107,7 +114,8 @@ pub(crate) const FAULTS: &[Fault] = &[
     ground("server-stopped", SERVERS, database::terminate),
     ground("server-frozen", SERVERS, database::freeze),
     fault("sessions-ended", SERVERS, database::end_sessions),
-    fault("row-locked", ALL, database::lock_row),
+    long("row-locked", SERVERS, database::lock_row),
+    fault("writes-locked", FILES, database::lock_writes),
     fault("table-locked", ALL, database::lock_table),
     fault("connections-exhausted", SERVERS, database::exhaust),
     fault("read-only", SERVERS, database::read_only),

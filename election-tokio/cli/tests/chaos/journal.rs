@@ -45,6 +45,8 @@ const WORDS: [(Kind, &str); 7] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) kind: Kind,
+    /// The number of the election.
+    pub(crate) election: usize,
     pub(crate) epoch: u64,
     pub(crate) node: usize,
     /// The number of the elector's process among all that were ever started.
@@ -59,11 +61,12 @@ impl Line {
         let mut words = text.split(' ');
         let word = words.next()?;
         let kind = WORDS.iter().find(|(_, each)| *each == word)?.0;
+        let election = words.next()?.parse().ok()?;
         let epoch = words.next()?.parse().ok()?;
         let node = words.next()?.parse().ok()?;
         let life = words.next()?.parse().ok()?;
         let pid = words.next()?.parse().ok()?;
-        Some(Self { kind, epoch, node, life, pid, at: words.next()?.parse().ok()? })
+        Some(Self { kind, election, epoch, node, life, pid, at: words.next()?.parse().ok()? })
     }
 }
 
@@ -80,11 +83,16 @@ impl Pen {
         Self { file: file.expect("a journal that can be written"), node, life }
     }
 
-    /// One write of a short line to a file opened for appending does not mix with others.
+    /// About the election that commands take part in.
     pub(crate) fn write(&mut self, kind: Kind, epoch: u64, at: u64) {
+        self.write_of(0, kind, epoch, at);
+    }
+
+    /// One write of a short line to a file opened for appending does not mix with others.
+    pub(crate) fn write_of(&mut self, election: usize, kind: Kind, epoch: u64, at: u64) {
         let word = WORDS.iter().find(|(each, _)| *each == kind).map_or("", |(_, word)| word);
         let (node, life, pid) = (self.node, self.life, std::process::id());
-        let line = format!("{word} {epoch} {node} {life} {pid} {at}\n");
+        let line = format!("{word} {election} {epoch} {node} {life} {pid} {at}\n");
         self.file.write_all(line.as_bytes()).expect("a journal that can be written");
     }
 }
@@ -187,6 +195,7 @@ pub(crate) struct Exit {
 /// A write under the fence, as the database has taken it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Write {
+    pub(crate) election: usize,
     pub(crate) epoch: u64,
     /// The highest epoch that a job had written under by then.
     pub(crate) seen: u64,
@@ -204,6 +213,8 @@ pub(crate) struct Weight {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     pub(crate) ttl: Duration,
+    /// How many elections there are.
+    pub(crate) elections: usize,
     pub(crate) lines: Vec<Line>,
     pub(crate) windows: Vec<Window>,
     pub(crate) excuses: Vec<Excuse>,
@@ -218,4 +229,26 @@ pub(crate) struct History {
     pub(crate) weights: Vec<Vec<Weight>>,
     /// When the electors were told to end for good.
     pub(crate) end: u64,
+}
+
+impl History {
+    /// What concerns each election, in a history of its own.
+    pub(crate) fn apart(&self) -> Vec<Self> {
+        let (windows, excuses) = (self.windows.clone(), self.excuses.clone());
+        let rest = Self {
+            ttl: self.ttl,
+            elections: 1,
+            windows,
+            excuses,
+            end: self.end,
+            ..Self::default()
+        };
+        let writes = vec![Vec::new(); self.writes.len()];
+        let mut apart = vec![Self { writes, ..rest }; self.elections];
+        self.lines.iter().for_each(|line| apart[line.election].lines.push(*line));
+        for (page, writes) in self.writes.iter().enumerate() {
+            writes.iter().for_each(|write| apart[write.election].writes[page].push(*write));
+        }
+        apart
+    }
 }

@@ -1,6 +1,7 @@
 //! Plays a plan, and judges the result.
 
 use crate::{
+    cast::{Cast, number, ttl},
     checker,
     database::Engine,
     fault::{FAULTS, Fault},
@@ -10,7 +11,7 @@ use crate::{
     report::Report,
     role::journal_in,
     round,
-    world::{NODES, TTL, World},
+    world::World,
 };
 use std::{
     env, fs,
@@ -18,11 +19,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a run takes without options.
-const SHORT: Duration = Duration::from_secs(36);
 /// Fewer fenced writes than this show that the writers do not work.
 const FEWEST_WRITES: usize = 50;
-/// How long to wait for the first leader.
+/// How long to wait for the first leaders.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A seed that means nothing.
 const SEED: u64 = 20_261_122;
@@ -35,20 +34,18 @@ struct Orders {
 }
 
 impl Orders {
-    fn of(engine: Engine) -> Self {
-        let number = |name: &str| {
-            let text = env::var(name).ok()?;
-            Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is no number")))
-        };
+    fn of(engine: Engine, cast: Cast) -> Self {
         let names = env::var("CHAOS_FAULTS").ok();
         let named = |fault: &&Fault| {
             names.as_deref().is_none_or(|names| names.split(',').any(|name| name == fault.name))
         };
-        let possible = FAULTS.iter().filter(|fault| fault.on.contains(&engine));
+        let possible = FAULTS
+            .iter()
+            .filter(|fault| fault.on.contains(&engine) && (cast == Cast::One || !fault.job));
         let faults: Vec<_> = possible.filter(named).collect();
         assert!(!faults.is_empty(), "CHAOS_FAULTS names no fault of {}", engine.name());
-        let time =
-            number("CHAOS_MINUTES").map_or(SHORT, |minutes| Duration::from_secs(minutes * 60));
+        let time = number("CHAOS_MINUTES")
+            .map_or(cast.time(), |minutes| Duration::from_secs(minutes * 60));
         Self { seed: number("CHAOS_SEED").unwrap_or(SEED), time, faults }
     }
 }
@@ -68,23 +65,24 @@ impl Drop for ToldOnPanic<'_> {
 ///
 /// # Panics
 /// If a guarantee was broken.
-pub(crate) fn play(engine: Engine, home: Home) {
-    let orders = Orders::of(engine);
+pub(crate) fn play(test: &str, engine: Engine, cast: Cast, home: Home) {
+    let orders = Orders::of(engine, cast);
     let again = format!(
-        "CHAOS_SEED={} cargo test -p election-cli --test chaos -- {} --nocapture",
+        "CHAOS_SEED={} cargo test -p election-cli --test chaos -- --exact {test} --nocapture",
         orders.seed,
-        engine.name()
     );
     println!("{again}");
     let journal = journal_in(home.path());
-    let mut world = World::start(engine, home);
-    let mut report = Report::of(engine.name());
+    let mut world = World::start(engine, cast, home);
+    let mut report = Report::of(test);
     let began = Instant::now();
-    let led = world.within(PATIENCE, |world| world.leader());
-    assert!(led.is_some(), "nobody leads although nothing is wrong");
+    let led = world.within(PATIENCE, |world| world.led_after(0));
+    assert!(led.is_some(), "not every election is led although nothing is wrong");
     // Each database has another plan of the same seed.
     let seed = orders.seed.wrapping_add(engine as u64);
-    for (number, round) in Plan::new(seed, orders.faults.len(), NODES, TTL).enumerate() {
+    for (number, round) in
+        Plan::new(seed, orders.faults.len(), world.actors.len(), ttl()).enumerate()
+    {
         if began.elapsed() > orders.time {
             break;
         }
@@ -97,9 +95,9 @@ pub(crate) fn play(engine: Engine, home: Home) {
     let violations = checker::violations(&history);
     report.judge(&history, &violations);
     println!(
-        "{}: {} tenures, {} lines, {} fenced writes, {} excuses\n\n{report}",
-        engine.name(),
-        checker::tenures(&history).len(),
+        "{test}: {} elections, {} tenures, {} lines, {} fenced writes, {} excuses\n\n{report}",
+        history.elections,
+        history.apart().iter().map(|own| checker::tenures(own).len()).sum::<usize>(),
         history.lines.len(),
         history.writes.iter().map(Vec::len).sum::<usize>(),
         history.excuses.len(),
@@ -110,7 +108,7 @@ pub(crate) fn play(engine: Engine, home: Home) {
     if violations.is_empty() {
         return;
     }
-    let kept = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("chaos-{}", engine.name()));
+    let kept = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("chaos-{test}"));
     let _ = fs::remove_dir_all(&kept); // none there: as well
     keep(journal.parent(), &kept);
     for violation in &violations {

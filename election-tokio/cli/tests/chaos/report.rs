@@ -23,13 +23,13 @@ struct Row {
 /// A table with a row for each fault.
 #[derive(Default)]
 pub(crate) struct Report {
-    engine: &'static str,
+    test: String,
     rows: BTreeMap<&'static str, Row>,
 }
 
 impl Report {
-    pub(crate) fn of(engine: &'static str) -> Self {
-        Self { engine, rows: BTreeMap::new() }
+    pub(crate) fn of(test: &str) -> Self {
+        Self { test: test.to_owned(), rows: BTreeMap::new() }
     }
 
     /// What a round has done, and how long after its end some node was seen to lead, if any was.
@@ -68,7 +68,7 @@ impl fmt::Display for Report {
             f,
             "| fault on {} | count | in pairs | violations | recovery p50 | p99 | worst |\n\
              | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-            self.engine
+            self.test
         )?;
         for (fault, row) in &self.rows {
             let mut sorted = row.recoveries.clone();

@@ -4,13 +4,17 @@
 //!
 //! The test harness takes no arguments of ours, so everything comes in the environment.
 
-use crate::journal::{Kind, Pen};
-use election_tokio::{Election, Handle, Lease, MySqlStore, PgStore, SqliteStore, now};
+use crate::{
+    cast::{self, name, ttl},
+    journal::{Kind, Pen},
+};
+use election_tokio::{Election, Handle, Lease, MySqlStore, PgStore, SqliteStore, Store, now};
 use sqlx::{AssertSqlSafe, pool::PoolOptions};
 use std::{
     env,
     path::PathBuf,
     process::{Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -29,10 +33,10 @@ pub(crate) const MARK: &str = "CHAOS_MARK";
 pub(crate) const NODE: &str = "CHAOS_NODE";
 pub(crate) const URL: &str = "CHAOS_URL";
 pub(crate) const TTL: &str = "CHAOS_TTL_MS";
-/// The election that all take part in.
-pub(crate) const ELECTION: &str = "chaos";
+/// In how many elections a process of the library takes part.
+pub(crate) const ELECTIONS: &str = "CHAOS_ELECTIONS";
 
-/// How often a leader says that it lives.
+/// How often a job says that it lives, and a leader of the library where a lease lasts for a second.
 const BEAT: Duration = Duration::from_millis(5);
 /// How often it writes into the database.
 const WRITE: Duration = Duration::from_millis(20);
@@ -42,6 +46,9 @@ const WRITE: Duration = Duration::from_millis(20);
 const THOUGHT: Duration = Duration::from_millis(8);
 /// How long a connection may take.
 const CONNECTION: Duration = Duration::from_secs(1);
+
+/// How many times less often leaders say something where they are many. They look as often.
+const SPARSE: usize = 10;
 
 /// The command line that starts this binary in the role that [`ROLE`] names.
 pub(crate) fn command_line() -> Vec<String> {
@@ -79,12 +86,15 @@ fn variable(name: &str) -> String {
 }
 
 fn number(name: &str) -> u64 {
-    variable(name).parse().expect("a number")
+    cast::number(name).unwrap_or_else(|| panic!("{name} is not set"))
+}
+
+fn index(name: &str) -> usize {
+    usize::try_from(number(name)).expect("a small number")
 }
 
 fn pen() -> Pen {
-    let number = |name| usize::try_from(number(name)).expect("a small number");
-    Pen::at(&journal_in(variable(PLACE).as_ref()), number(NODE), number(LIFE))
+    Pen::at(&journal_in(variable(PLACE).as_ref()), index(NODE), index(LIFE))
 }
 
 fn pace(time: Duration) -> tokio::time::Interval {
@@ -169,26 +179,31 @@ async fn guarded_writes(epoch: u64, refusals: tokio::sync::mpsc::UnboundedSender
     }
 }
 
-/// An elector of the library, whose leader work says that it lives and writes under the fence.
+/// An elector of the library, whose leader work says that it lives and writes under the fence. With more
+/// elections than one it shares its store among them.
 async fn library() {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .expect("a kernel with death signals");
     let url = variable(URL);
-    let elector = Election::builder(ELECTION)
-        .node(format!("n{}", variable(NODE)))
-        .ttl(Duration::from_millis(number(TTL)));
     macro_rules! lead {
         ($store:expr, $pool:ty, $begin:expr, $commit:expr) => {{
-            let handle = elector.store($store.expect("a URL")).build().expect("a ttl").start();
+            let store = $store.expect("a URL");
+            let handles = match index(ELECTIONS) {
+                1 => vec![take_part(0, store)],
+                many => {
+                    let store = Election::share(store);
+                    in_turn(many, |election| take_part(election, store.clone()))
+                }
+            };
             let options = PoolOptions::new().max_connections(1).acquire_timeout(CONNECTION);
             let pool: $pool = options.connect_lazy(&url).expect("a URL");
-            lead_until_told(&handle, async |lease: &Lease| {
+            lead_until_told(&handles, async |election, lease: &Lease| {
                 let mut transaction = pool.begin_with($begin).await.ok()?;
                 lease.fence(&mut transaction).await.ok()?;
                 sleep(THOUGHT).await;
                 let insert = format!(
-                    "INSERT INTO work (epoch, seen) \
-                     SELECT {}, epoch FROM resource WHERE id = 1{}",
+                    "INSERT INTO work (election, epoch, seen) \
+                     SELECT {election}, {}, epoch FROM resource WHERE id = 1{}",
                     lease.epoch(),
                     $commit
                 );
@@ -208,53 +223,99 @@ async fn library() {
     }
 }
 
+fn take_part(election: usize, store: impl Store) -> Handle {
+    let elector = Election::builder(name(election)).node(format!("n{}", variable(NODE)));
+    elector.ttl(ttl()).store(store).build().expect("a ttl").start()
+}
+
+/// Each of three nodes begins with another third, which it then leads.
+fn in_turn(many: usize, start: impl Fn(usize) -> Handle) -> Vec<Handle> {
+    let first = index(NODE) * many / 3;
+    let mut handles: Vec<Handle> = (0..many).map(|at| start((first + at) % many)).collect();
+    handles.rotate_right(first);
+    handles
+}
+
 /// Leads until SIGTERM; SIGUSR1 makes it resign.
-async fn lead_until_told(handle: &Handle, write: impl AsyncFn(&Lease) -> Option<()>) {
+async fn lead_until_told(handles: &[Handle], write: impl AsyncFn(usize, &Lease) -> Option<()>) {
     let mut told = signal(SignalKind::terminate()).expect("a signal handler");
     let mut asked = signal(SignalKind::user_defined1()).expect("a signal handler");
-    let mut changes = handle.changes();
-    tokio::spawn(async move {
-        while let Ok(Some(change)) = changes.next().await {
-            eprintln!("{} ms: {change:?}", now().as_nanos() / 1_000_000);
-        }
-    });
-    let work = async {
-        while let Ok(lease) = handle.elected().await {
-            let writes = async {
-                let mut pace = pace(WRITE);
-                while lease.until_lost(pace.tick()).await.is_ok() {
-                    // Nothing but the fence and the hard stop holds it back.
-                    tokio::select! {
-                        biased;
-                        _ = write(&lease) => {}
-                        () = lease.hard_stop() => {}
-                    }
-                }
-            };
-            tokio::join!(writes, beats(&lease));
+    let pen = Arc::new(Mutex::new(pen()));
+    // Three that lead many write as often as one that leads one.
+    let (sparse, pause) = if handles.len() > 1 { (SPARSE, WRITE * 3) } else { (1, WRITE) };
+    for (election, handle) in handles.iter().enumerate() {
+        tokio::spawn(tell_changes(election, handle.clone()));
+        let (handle, pen) = (handle.clone(), pen.clone());
+        tokio::spawn(async move {
+            while let Ok(lease) = handle.elected().await {
+                beats(election, &lease, &pen, sparse).await;
+            }
+        });
+    }
+    let writes = async {
+        let mut pace = pace(pause);
+        for turn in 0.. {
+            pace.tick().await;
+            let mut each = (turn..turn + handles.len()).map(|election| election % handles.len());
+            let led = each.find_map(|election| Some((election, handles[election].lease()?)));
+            let Some((election, lease)) = led else { continue };
+            // Nothing but the fence and the hard stop holds it back.
+            tokio::select! {
+                biased;
+                _ = write(election, &lease) => {}
+                () = lease.hard_stop() => {}
+            }
         }
     };
     let orders = async {
         loop {
             tokio::select! {
                 _ = asked.recv() => {
-                    let handle = handle.clone();
-                    tokio::spawn(async move { handle.resign().await });
+                    for handle in handles {
+                        let handle = handle.clone();
+                        tokio::spawn(async move { handle.resign().await });
+                    }
                 }
-                _ = told.recv() => return handle.shutdown().await,
+                _ = told.recv() => break,
             }
         }
+        handles.iter().for_each(Handle::withdraw); // together, so that they are asked together
+        for handle in handles {
+            handle.shutdown().await;
+        }
     };
-    tokio::join!(work, orders);
+    tokio::select! {
+        () = writes => {}
+        () = orders => {}
+    }
 }
 
-async fn beats(lease: &Lease) {
-    let (mut pen, mut pace) = (pen(), pace(BEAT));
-    while lease.until_lost(pace.tick()).await.is_ok() {
+async fn tell_changes(election: usize, handle: Handle) {
+    let mut changes = handle.changes();
+    while let Ok(Some(change)) = changes.next().await {
+        eprintln!("{} ms: {}: {change:?}", now().as_nanos() / 1_000_000, name(election));
+    }
+}
+
+/// Looks often, and writes about one of so many looks; also the last one that was good.
+async fn beats(election: usize, lease: &Lease, pen: &Mutex<Pen>, sparse: usize) {
+    let write = |at: u64| {
+        let mut pen = pen.lock().unwrap_or_else(PoisonError::into_inner);
+        pen.write_of(election, Kind::Lead, lease.epoch().get(), at);
+    };
+    let (mut pace, mut unwritten) = (pace(ttl() / 200), None);
+    for look in 0.. {
+        if lease.until_lost(pace.tick()).await.is_err() {
+            break;
+        }
         // A process that is stopped here has read the clock before.
-        let at = now();
+        let at = now().as_nanos();
         if lease.check().is_ok() {
-            pen.write(Kind::Lead, lease.epoch().get(), at.as_nanos());
+            unwritten = Some(at);
+            if look % sparse == 0 {
+                unwritten.take().into_iter().for_each(&write);
+            }
         }
     }
+    unwritten.into_iter().for_each(write);
 }

@@ -1,10 +1,11 @@
 //! One round: its faults are inflicted and healed, each in its time, and then some node leads.
 
 use crate::{
+    cast::ttl,
     fault::{Fault, Heal, Wound},
     plan::{Hit, Round},
     report::Report,
-    world::{TTL, World},
+    world::World,
 };
 use election_tokio::now;
 use std::time::{Duration, Instant};
@@ -50,7 +51,7 @@ impl Course<'_> {
             }
             Stage::Before => {
                 let since = now().as_nanos();
-                let until = Instant::now() + self.hit.lasts.max(TTL * self.fault.least / 100);
+                let until = Instant::now() + self.hit.lasts.max(ttl() * self.fault.least / 100);
                 match (self.fault.inflict)(world, self.hit) {
                     Some(Wound::Until(heal)) => self.stage = Stage::Within { since, until, heal },
                     Some(Wound::Once) => self.stage = Stage::Over(Some(world.window(name, since))),

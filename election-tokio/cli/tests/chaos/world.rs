@@ -1,13 +1,15 @@
 //! Electors, their database and the links between them: started, watched, and started again when
 //! they end, as a service manager would.
 
+mod leaders;
+
 use crate::{
     actor::{Actor, Sort},
+    cast::{self, Cast, ttl},
     database::{Database, Engine},
     home::Home,
-    journal::{Excuse, Exit, History, Kind, Stop, Tail, Waives, Window, signs},
-    plan::Target,
-    role::{ELECTION, PLACE, journal_in},
+    journal::{Excuse, Exit, History, Stop, Tail, Waives, Window},
+    role::{PLACE, journal_in},
 };
 use election_testing::{
     Proxy,
@@ -22,17 +24,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The participants.
-const SORTS: [Sort; 5] =
-    [Sort::Command, Sort::Library, Sort::Command, Sort::Library, Sort::Command];
-pub(crate) const NODES: usize = SORTS.len();
-/// How long a lease lasts.
-pub(crate) const TTL: Duration = Duration::from_secs(1);
 /// How long an elector may take to leave, beyond what its job may take to end: three statements
 /// and what a machine that is busy adds.
 const LEAVE: Duration = Duration::from_secs(3);
-/// A node that has been silent for longer leads no more, for a fault that wants a leader.
-const RECENT: u64 = 100_000_000;
 /// How long, in nanoseconds, a job may live on that nobody could end while all stood still.
 const WAKING: u64 = 500_000_000;
 /// How often processes are weighed.
@@ -50,6 +44,8 @@ pub(crate) struct World {
     touched: BTreeSet<(usize, Part)>,
     /// Those of them that were killed, and go on for nobody.
     lost: BTreeSet<(usize, Part)>,
+    pub(crate) elections: usize,
+    sorts: &'static [Sort],
     home: Home,
     tail: Tail,
     lives: usize,
@@ -67,7 +63,7 @@ pub(crate) enum Part {
 }
 
 impl World {
-    pub(crate) fn start(engine: Engine, home: Home) -> Self {
+    pub(crate) fn start(engine: Engine, cast: Cast, home: Home) -> Self {
         let mut database = Database::start(engine, &home);
         let port = database.server().map_or(0, |server| server.port());
         let url = database.url(port);
@@ -77,9 +73,9 @@ impl World {
         assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
         database.prepare();
         let served = database.server().is_some();
-        let links = (0..NODES).filter(|_| served).map(|_| Proxy::to(port)).collect();
+        let links = (0..cast.sorts().len()).filter(|_| served).map(|_| Proxy::to(port)).collect();
         let tail = Tail::of(&journal_in(home.path()));
-        let history = History { ttl: TTL, ..History::default() };
+        let history = History { ttl: ttl(), elections: cast.elections(), ..History::default() };
         let mut world = Self {
             database,
             links,
@@ -88,6 +84,8 @@ impl World {
             ahead_until: 0,
             touched: BTreeSet::new(),
             lost: BTreeSet::new(),
+            elections: cast.elections(),
+            sorts: cast.sorts(),
             home,
             tail,
             lives: 0,
@@ -95,7 +93,7 @@ impl World {
             groups: BTreeSet::new(),
             over: false,
         };
-        for node in 0..NODES {
+        for node in 0..cast.sorts().len() {
             let actor = world.spawn(node);
             world.actors.push(actor);
         }
@@ -106,7 +104,7 @@ impl World {
         let port = self.links.get(node).map_or(0, Proxy::port);
         self.lives += 1;
         let url = self.database.url(port);
-        Actor::start(&self.home, (node, SORTS[node]), self.lives, &url, TTL)
+        Actor::start(&self.home, (node, self.sorts[node]), self.lives, &url, self.elections)
     }
 
     pub(crate) fn home(&self) -> &Home {
@@ -120,7 +118,7 @@ impl World {
         if weigh {
             self.weighed = Instant::now();
         }
-        for node in 0..NODES {
+        for node in 0..self.actors.len() {
             if weigh {
                 self.actors[node].weigh();
                 self.note_group(node);
@@ -173,72 +171,13 @@ impl World {
         found
     }
 
-    /// Since when some node has led without a break and still did a moment after this time.
-    pub(crate) fn led_after(&self, at: u64) -> Option<u64> {
-        let lines = &self.tail.lines;
-        let old = lines.iter().rev().position(|line| line.at + RECENT * 100 < at);
-        let recent = lines.len() - old.unwrap_or(lines.len());
-        let signs = signs(&lines[recent..], &self.history.excuses);
-        let steady = signs.iter().position(|sign| *sign >= at + RECENT)?;
-        let breaks = |place: &usize| signs[*place] - signs[place - 1] > RECENT;
-        let began = (1..=steady).rev().find(breaks).unwrap_or(0);
-        Some(signs[began].max(at))
-    }
-
-    /// The current leader, if one can be seen. The last lines of a node that has ended since are not
-    /// the word of the one that was started in its place.
-    pub(crate) fn leader(&self) -> Option<usize> {
-        let last = self.tail.lines.last()?;
-        let lives = last.life == self.actors[last.node].life;
-        (lives && last.at + RECENT > now().as_nanos()).then_some(last.node)
-    }
-
-    /// The first process of the job that runs on this node.
-    pub(crate) fn job(&self, node: usize) -> Option<i32> {
-        let own = |line: &&crate::journal::Line| line.node == node && line.kind == Kind::Start;
-        let start = self.tail.lines.iter().rev().find(own)?;
-        let live = carries(start.pid, PLACE, &self.place());
-        live.then_some(start.pid)
-    }
-
-    pub(crate) fn pick(&mut self, target: Target) -> usize {
-        let leader = self.within(TTL, |world| world.leader());
-        match (target, leader) {
-            (Target::Leader, Some(leader)) => leader,
-            (Target::Leader, None) => 0,
-            (Target::Follower(node), Some(leader)) if node == leader => (node + 1) % NODES,
-            (Target::Follower(node), _) => node,
-        }
-    }
-
-    /// A command that leads and has a job; any other leader is asked to resign.
-    pub(crate) fn commander(&mut self) -> Option<usize> {
-        self.leading(Sort::Command).filter(|node| self.job(*node).is_some())
-    }
-
-    /// A leader of this kind; one of the other kind is asked to resign.
-    pub(crate) fn leading(&mut self, sort: Sort) -> Option<usize> {
-        let mut asked = 0;
-        self.within(TTL * 4, |world| {
-            let leader = world.leader()?;
-            if world.actors[leader].sort == sort {
-                return Some(leader);
-            }
-            if asked + RECENT < now().as_nanos() {
-                asked = now().as_nanos();
-                world.ask_to_resign(leader);
-            }
-            None
-        })
-    }
-
     /// Asks the leader as `election resign` does, or as an application that leads asks itself.
     pub(crate) fn ask_to_resign(&mut self, leader: usize) {
         match self.actors[leader].sort {
             Sort::Library => self.actors[leader].send(Signal::USR1),
             Sort::Command => {
                 let ask = "UPDATE election_leader SET resign_requested_epoch = epoch WHERE ns =";
-                self.database.administer(&format!("{ask} '{ELECTION}'"));
+                self.database.administer(&format!("{ask} '{}'", cast::name(0)));
             }
         }
     }
@@ -301,7 +240,7 @@ impl World {
     /// Kills what electors that are no more have left, and waits until that is gone.
     fn kill_the_forsaken(&mut self) {
         let place = self.place();
-        let gone = self.within(TTL * 5, |world| {
+        let gone = self.within(ttl() * 5, |world| {
             let mut left: Vec<i32> = every_pid();
             left.retain(|pid| carries(*pid, PLACE, &place));
             let families: Vec<i32> = world.actors.iter().flat_map(Actor::family).collect();
@@ -329,7 +268,7 @@ impl World {
         self.actors[node].doomed = true;
         let family = self.actors[node].family();
         self.actors[node].send(Signal::TERM);
-        let limit = TTL / 6 + LEAVE;
+        let limit = ttl() / 6 + LEAVE;
         let pid = self.actors[node].pid();
         process::within(limit * 3, || {
             self.tail.read();
@@ -352,7 +291,7 @@ impl World {
     /// Notes the fenced writes so far, because older data are about to be put in their place; `None`
     /// if they cannot be read, because of another fault.
     pub(crate) fn turn_the_page(&mut self) -> Option<()> {
-        let writes = self.within(TTL, |world| world.database.writes())?;
+        let writes = self.within(ttl(), |world| world.database.writes())?;
         self.history.writes.push(writes);
         Some(())
     }
@@ -363,7 +302,7 @@ impl World {
         self.tend();
         self.history.end = now().as_nanos();
         self.over = true;
-        for node in 0..NODES {
+        for node in 0..self.actors.len() {
             self.stop(node);
         }
         // What guards that were killed have left, the next one that starts removes.

@@ -7,11 +7,15 @@ use crate::journal::{Excuse, Exit, Line, Window, Write};
 const MS: u64 = 1_000_000;
 
 fn line(kind: Kind, epoch: u64, node: usize, at: u64) -> Line {
-    Line { kind, epoch, node, life: node, pid: 1, at: at * MS }
+    Line { kind, election: 0, epoch, node, life: node, pid: 1, at: at * MS }
+}
+
+fn write(epoch: u64, seen: u64) -> Write {
+    Write { election: 0, epoch, seen }
 }
 
 fn writes(epochs: &[u64]) -> Vec<Write> {
-    epochs.iter().map(|epoch| Write { epoch: *epoch, seen: *epoch }).collect()
+    epochs.iter().map(|epoch| write(*epoch, *epoch)).collect()
 }
 
 /// Ten seconds in which node 0 leads, then node 1, then an elector of the library on node 2.
@@ -29,6 +33,7 @@ fn good() -> History {
     }
     History {
         ttl: Duration::from_secs(1),
+        elections: 1,
         lines,
         writes: vec![writes(&[100, 100, 101, 102])],
         end: 10_000 * MS,
@@ -134,7 +139,7 @@ fn an_epoch_twice() {
 #[test]
 fn a_stale_write() {
     let mut history = good();
-    history.writes[0].push(Write { epoch: 101, seen: 101 });
+    history.writes[0].push(write(101, 101));
     only(&history, "a stale fenced write");
     history.excuses = vec![excuse(Waives::Exclusion, 0, 10_000)];
     only(&history, "a stale fenced write");
@@ -172,6 +177,42 @@ fn nobody_leads_although_nothing_is_wrong() {
     assert_eq!(violations(&history), []);
     history.lines.truncate(30); // and until the end
     only(&history, "nobody leads");
+}
+
+/// Two elections with the same leaders and epochs at the same time.
+fn two_elections() -> History {
+    let mut history = good();
+    history.elections = 2;
+    let second: Vec<Line> =
+        history.lines.iter().map(|line| Line { election: 1, ..*line }).collect();
+    history.lines.extend(second);
+    history.writes[0].push(Write { election: 1, ..write(100, 100) });
+    history
+}
+
+#[test]
+fn each_election_is_judged_by_itself() {
+    let mut history = two_elections();
+    assert_eq!(violations(&history), []);
+    history.writes[0].push(write(100, 100));
+    only(&history, "a stale fenced write");
+    let mut history = two_elections();
+    history.lines.retain(|line| line.election == 0 || line.at < 5_000 * MS);
+    only(&history, "nobody leads");
+}
+
+#[test]
+fn a_lock_on_the_row_of_another_election() {
+    let window = |fault, from, to| Window { fault, from: from * MS, to: to * MS };
+    let mut history = two_elections();
+    history.windows = vec![window("row-locked", 3_000, 5_000)];
+    only(&history, "another's locked row");
+    let broken = violations(&history);
+    assert!(broken.iter().all(|broken| broken.what.starts_with("chaos:")), "{broken:?}");
+    history.windows[0].to = 4_000; // it ends as the tenure does
+    assert_eq!(violations(&history), []);
+    history.windows = vec![window("row-locked", 3_000, 5_000), window("", 4_500, 6_000)];
+    assert_eq!(violations(&history), []);
 }
 
 /// A process that lives on without a lease is no leader.

@@ -2,10 +2,10 @@
 
 use super::Wound;
 use crate::{
+    cast,
     journal::{Excuse, Waives},
     plan::Hit,
-    role::ELECTION,
-    world::{TTL, World},
+    world::World,
 };
 use election_testing::Kind;
 use election_tokio::now;
@@ -69,14 +69,16 @@ fn end_every_session(world: &mut World) {
     }
 }
 
-/// On SQLite, with one lock for all, another process writes for long.
 pub(super) fn lock_row(world: &mut World, _: &Hit) -> Option<Wound> {
-    let row = format!("SELECT epoch FROM election_leader WHERE ns = '{ELECTION}' FOR UPDATE");
-    let script = match world.database.server() {
-        None => "BEGIN IMMEDIATE".to_owned(),
-        Some(_) => format!("BEGIN; {row}"),
-    };
-    let lock = world.database.lock(&script);
+    let name = cast::name(cast::locked(world.elections));
+    let row = format!("SELECT epoch FROM election_leader WHERE ns = '{name}' FOR UPDATE");
+    let lock = world.database.lock(&format!("BEGIN; {row}"));
+    Wound::until(move |_| drop(lock))
+}
+
+/// SQLite has one lock for all: another process writes for long.
+pub(super) fn lock_writes(world: &mut World, _: &Hit) -> Option<Wound> {
+    let lock = world.database.lock("BEGIN IMMEDIATE");
     Wound::until(move |_| drop(lock))
 }
 
@@ -215,7 +217,7 @@ pub(super) fn forgot(world: &mut World, from: u64) {
 }
 
 fn lease() -> u64 {
-    u64::try_from(TTL.as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(cast::ttl().as_nanos()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn delete_rows(world: &mut World, _: &Hit) -> Option<Wound> {

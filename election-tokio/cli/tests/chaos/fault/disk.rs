@@ -4,10 +4,7 @@ use super::{
     Wound,
     database::{forgets, forgot, is_up},
 };
-use crate::{
-    plan::Hit,
-    world::{TTL, World},
-};
+use crate::{cast::ttl, plan::Hit, world::World};
 use election_testing::Kind;
 use std::{fs, io::Write as _, path::Path};
 
@@ -84,7 +81,7 @@ pub(super) fn file_away(world: &mut World, _: &Hit) -> Option<Wound> {
     let away = directory.with_extension("away");
     fs::rename(&directory, &away).ok()?;
     Wound::until(move |world| {
-        let back = world.within(TTL, |_| fs::rename(&away, &directory).ok());
+        let back = world.within(ttl(), |_| fs::rename(&away, &directory).ok());
         assert!(back.is_some(), "somebody has made another directory");
     })
 }

@@ -3,8 +3,9 @@
 use super::Wound;
 use crate::{
     actor::Sort,
+    cast::ttl,
     plan::Hit,
-    world::{NODES, Part, TTL, World},
+    world::{Part, World},
 };
 use election_testing::process::{alive, send, stat, thaw, within};
 use rustix::process::Signal;
@@ -56,7 +57,7 @@ pub(super) fn kill_both(world: &mut World, _: &Hit) -> Option<Wound> {
 }
 
 pub(super) fn kill_all(world: &mut World, _: &Hit) -> Option<Wound> {
-    (0..NODES).for_each(|node| kill(world, node));
+    (0..world.actors.len()).for_each(|node| kill(world, node));
     Some(Wound::Once)
 }
 
@@ -74,7 +75,7 @@ fn stopped(
     let moves = |pid: &i32| {
         alive(*pid) && stat(*pid).is_some_and(|stat| stat.first().is_some_and(|state| state != "T"))
     };
-    within(TTL, || !pids.iter().any(moves));
+    within(ttl(), || !pids.iter().any(moves));
     Wound::until(move |world| {
         pids.into_iter().for_each(thaw);
         parts.iter().for_each(|part| world.let_go(life, *part));
@@ -86,6 +87,7 @@ fn stopped(
 pub(super) fn stop_elector(world: &mut World, hit: &Hit) -> Option<Wound> {
     let node = match hit.degree % 3 {
         0 => world.pick(hit.target),
+        _ if world.elections > 1 => world.pick(hit.target), // all are of the library
         1 => world.commander()?,
         _ => world.leading(Sort::Library)?,
     };
