@@ -6,7 +6,8 @@
 //!
 //! 1. [`push`](Queue::push) what is asked;
 //! 2. while no statement is under way, take the [`next`](Queue::next) questions and run them: one as an
-//!    [`Exchange`](super::Exchange), several as a [`Merged`](super::Merged);
+//!    [`Exchange`](super::Exchange), several as a [`Merged`](super::Merged) or, if they do not merge (on SQLite, where a
+//!    commit costs most and one lock is that of all), each as an exchange in one transaction;
 //! 3. say what became of them: [`answered`](Queue::answered), [`failed`](Queue::failed) or
 //!    [`cannot_merge`](Queue::cannot_merge). Each returns the questions that have their answer now. The others wait
 //!    again, to be asked by themselves.
@@ -114,7 +115,8 @@ impl<T> Queue<T> {
     pub fn next(&mut self, now: Timestamp, waits: impl Fn(&T) -> bool) -> Vec<Asked<T>> {
         let mut turn = Vec::new();
         for kind in self.order(now) {
-            let singly = self.singly[kind] > 0 || matches!(kind, ALONE | SWEEP | APART);
+            let merges = self.dialect == Dialect::Sqlite || !matches!(kind, ALONE | SWEEP);
+            let singly = self.singly[kind] > 0 || kind == APART || !merges;
             let room = if self.alone || singly { 1 } else { Self::TOGETHER };
             while turn.len() < room {
                 let Some(asked) = self.waiting[kind].pop_front() else { break };
@@ -392,6 +394,16 @@ mod tests {
         for why in [Conflict, Fatal] {
             assert_eq!(told(Dialect::MySql, why, &["a", "b"]), (0, 3), "{why:?}");
             assert_eq!(told(Dialect::MySql, why, &["a"]), (1, 1), "{why:?}");
+        }
+    }
+
+    /// There a commit costs most.
+    #[test]
+    fn attempts_go_together_on_sqlite_only() {
+        for (dialect, expected) in [(Dialect::Sqlite, 2), (Dialect::MySql, 1)] {
+            let mut queue = Names::new(dialect);
+            ["a", "b"].iter().for_each(|name| join(&mut queue, name, &Query::Others));
+            assert_eq!(next(&mut queue).len(), expected, "{dialect:?}");
         }
     }
 

@@ -68,7 +68,7 @@ impl<C: Client> Session<'_, C> {
         questions: &[Question<'_>],
     ) -> Result<Vec<Option<Answer>>, StoreError> {
         let Some(mut merged) = self.statements.merge(questions) else {
-            return Ok(vec![None; questions.len()]);
+            return self.answer_in_transaction(questions).await;
         };
         loop {
             let progress = match self.run_all(&merged.call()).await {
@@ -87,6 +87,33 @@ impl<C: Client> Session<'_, C> {
                 }
             }
         }
+    }
+
+    /// Answers questions that do not merge, where one lock is that of all.
+    async fn answer_in_transaction(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        C::send(self.connection, "BEGIN IMMEDIATE").await?;
+        let answers = self.answer_all(questions).await;
+        if answers.is_err() {
+            // It fails if SQLite has ended the transaction itself.
+            let _ = C::send(self.connection, "ROLLBACK").await;
+        }
+        answers
+    }
+
+    async fn answer_all(
+        &mut self,
+        questions: &[Question<'_>],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let mut answers = Vec::with_capacity(questions.len());
+        for (registration, query) in questions {
+            // Otherwise this future would be too large to move about.
+            answers.push(Some(Box::pin(self.answer(registration, query)).await?));
+        }
+        C::send(self.connection, "COMMIT").await?;
+        Ok(answers)
     }
 
     /// All rows, and how many were changed.

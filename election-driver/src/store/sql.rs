@@ -339,6 +339,9 @@ impl<C: Client> SqlStore<C> {
         if questions.iter().any(|(_, query)| **query != Query::Observe) {
             self.client.takes_part();
         }
+        if answers.iter().flatten().any(|answer| matches!(answer, Answer::Won { .. })) {
+            self.client.announce();
+        }
         Ok(answers)
     }
 
