@@ -13,8 +13,8 @@
 //!    again, to be asked by themselves.
 //!
 //! Every other turn is for resignations, which hold up successors, and for renewals, without which a lease is lost. Of
-//! the rest, three of four are for what is asked by itself, attempts above all. The other kinds take turns: each of
-//! them merges, so that one turn is enough for all that wait.
+//! the rest, two of four are for what does not merge, attempts above all, and one for what a statement for many has not
+//! answered. The other kinds take turns: most of them merge, so that one turn is enough for all that wait.
 //!
 //! A question that has waited for too long is not asked any more: its answer would come too late, and a lease that is
 //! won too late is only given up again.
@@ -61,14 +61,17 @@ pub struct Asked<T> {
     pub asker: T,
 }
 
-const KINDS: usize = 7;
+const KINDS: usize = 8;
 const RESIGN: usize = 0;
 const RENEW: usize = 1;
-const ALONE: usize = 2;
-const REGISTER: usize = 3;
-const READ: usize = 4;
-const SWEEP: usize = 5;
-const APART: usize = 6;
+/// What does not merge, attempts above all.
+const ATTEMPT: usize = 2;
+/// What a statement for many has not answered.
+const AGAIN: usize = 3;
+const REGISTER: usize = 4;
+const READ: usize = 5;
+const SWEEP: usize = 6;
+const APART: usize = 7;
 
 impl<T> Queue<T> {
     /// How many questions go into one statement at most, so that one that takes too long endangers no more.
@@ -115,8 +118,12 @@ impl<T> Queue<T> {
     pub fn next(&mut self, now: Timestamp, waits: impl Fn(&T) -> bool) -> Vec<Asked<T>> {
         let mut turn = Vec::new();
         for kind in self.order(now) {
-            let merges = self.dialect == Dialect::Sqlite || !matches!(kind, ALONE | SWEEP);
-            let singly = self.singly[kind] > 0 || kind == APART || !merges;
+            let merges = match kind {
+                AGAIN | APART => false,
+                ATTEMPT | SWEEP => self.dialect == Dialect::Sqlite,
+                _ => true,
+            };
+            let singly = self.singly[kind] > 0 || !merges;
             let room = if self.alone || singly { 1 } else { Self::TOGETHER };
             while turn.len() < room {
                 let Some(asked) = self.waiting[kind].pop_front() else { break };
@@ -142,11 +149,15 @@ impl<T> Queue<T> {
             others.sort_by_key(|kind| *kind == APART);
         }
         let [a, b, c, d] = others;
-        let [e, f, g, h, i] = if turn % 4 == 0 { [a, ALONE, b, c, d] } else { [ALONE, a, b, c, d] };
+        let [e, f, g] = match turn % 4 {
+            0 => [a, AGAIN, ATTEMPT],
+            2 => [AGAIN, ATTEMPT, a],
+            _ => [ATTEMPT, AGAIN, a],
+        };
         if self.turns % 2 == 1 {
-            [RESIGN, RENEW, e, f, g, h, i]
+            [RESIGN, RENEW, e, f, g, b, c, d]
         } else {
-            [e, f, g, h, i, RESIGN, RENEW]
+            [e, f, g, b, c, d, RESIGN, RENEW]
         }
     }
 
@@ -160,15 +171,13 @@ impl<T> Queue<T> {
         if let [asked] = &*turn {
             self.apart.remove(&asked.registration.namespace);
         }
-        let (mut answered, mut left) = (Vec::with_capacity(turn.len()), Vec::new());
+        let mut answered = Vec::with_capacity(turn.len());
         for (asked, answer) in turn.into_iter().zip(answers) {
             match answer {
                 Some(answer) => answered.push((asked, answer)),
-                None => left.push(asked),
+                None => self.waiting[AGAIN].push_back(asked),
             }
         }
-        // They have waited already.
-        left.into_iter().rev().for_each(|asked| self.waiting[ALONE].push_front(asked));
         answered
     }
 
@@ -207,7 +216,7 @@ impl<T> Queue<T> {
     /// The server knows no statements for many: every question is asked by itself from now on.
     pub fn cannot_merge(&mut self, turn: Vec<Asked<T>>) {
         self.alone = true;
-        self.waiting[ALONE].extend(turn);
+        self.waiting[AGAIN].extend(turn);
     }
 }
 
@@ -219,7 +228,7 @@ fn kind(query: &Query) -> usize {
         Query::Register { sweep: false, .. } => REGISTER,
         Query::Register { sweep: true, .. } => SWEEP,
         Query::Observe => READ,
-        _ => ALONE,
+        _ => ATTEMPT,
     }
 }
 
@@ -368,7 +377,19 @@ mod tests {
         queue.push(asked("d", &Query::Others, "d"));
         let turns = [queue.next(NOW, |_| true), queue.next(NOW, |_| true)];
         let turns = turns.map(|turn| names(&turn).join(" "));
-        assert_eq!(turns, ["b", "d"], "it is asked alone, and first");
+        assert_eq!(turns, ["d", "b"], "it is asked alone");
+    }
+
+    /// Together they would be left out again and again.
+    #[test]
+    fn what_was_left_out_is_asked_one_by_one_everywhere() {
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+            let mut queue = Names::new(dialect);
+            ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
+            let turn = next(&mut queue);
+            assert!(queue.answered(turn, [None, None]).is_empty());
+            assert_eq!(turns(&mut queue), ["a", "b"], "{dialect:?}");
+        }
     }
 
     /// What one statement does not reach, another may.
