@@ -432,6 +432,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+        // A killed PostgreSQL leaves the segment that guards its data, and the kernel has room for few thousand.
+        let pid = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
+        if let Some(segment) =
+            pid.lines().nth(6).and_then(|key_and_id| key_and_id.split_whitespace().nth(1))
+        {
+            let _ = Command::new("ipcrm").args(["-m", segment]).output();
+        }
     }
 }
 
