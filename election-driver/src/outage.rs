@@ -206,6 +206,18 @@ mod tests {
         }
     }
 
+    /// One that hangs is worth a word after half of its time, and none is before a short while.
+    #[test]
+    fn a_hiccup_lasts_half_a_statement_or_half_a_ttl() {
+        let hiccup = |attempt, ttl| {
+            let millis = Duration::from_millis;
+            Outage::of_database(millis(attempt), millis(ttl)).hiccup.as_millis()
+        };
+        assert_eq!(hiccup(5_000, 30_000), 2_500, "half of a statement's time");
+        assert_eq!(hiccup(1_000, 30_000), 1_000, "a second");
+        assert_eq!(hiccup(200, 1_200), 600, "half of a ttl that is below two seconds");
+    }
+
     /// The whole log of a day without a database that is asked every second.
     #[test]
     fn what_lasts_is_told_ever_more_rarely() {
