@@ -3,10 +3,44 @@
 /// How many entries one sweep removes at most: a fraction of a lease, whatever has piled up.
 pub(super) const SWEPT: u64 = 1000;
 
-/// MySQL has a LIMIT for this.
-pub(super) const SWEEP: &str = "DELETE FROM {candidate} \
-     WHERE (ns, candidate_id, incarnation) IN (SELECT ns, candidate_id, incarnation \
-     FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT {swept})";
+/// The entries of these tables that a sweep removes.
+macro_rules! swept {
+    ($tables:expr) => {
+        concat!(
+            "SELECT ns, candidate_id, incarnation FROM ",
+            $tables,
+            " WHERE ns = {:ns} AND expires_ms < {now} - 86400000 LIMIT {swept}"
+        )
+    };
+}
+pub(super) use swept;
+
+/// A sweep. MySQL has a LIMIT for this.
+macro_rules! sweep {
+    ($tables:expr) => {
+        concat!(
+            "DELETE FROM {candidate} WHERE (ns, candidate_id, incarnation) IN (",
+            $crate::sql::common::swept!($tables),
+            ")"
+        )
+    };
+}
+pub(super) use sweep;
+
+pub(super) const SWEEP: &str = sweep!("{candidate}");
+
+/// Takes those that this table names off the list.
+macro_rules! unregister {
+    ($asked:expr) => {
+        concat!(
+            "DELETE FROM {candidate} WHERE (ns, candidate_id, incarnation) IN \
+             (SELECT {:ns}, {:id}, {:inc} FROM ",
+            $asked,
+            ")"
+        )
+    };
+}
+pub(super) use unregister;
 
 pub(super) const UNREGISTER: &str = "DELETE FROM {candidate} \
      WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}";
@@ -15,9 +49,20 @@ pub(super) const LIST: &str = "SELECT candidate_id, incarnation, label, last_hea
      expires_ms - {now} FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
      ORDER BY candidate_id, incarnation";
 
-pub(super) const OTHERS: &str = "SELECT candidate_id FROM {candidate} \
-     WHERE ns = {:ns} AND expires_ms > {now} \
-     AND (candidate_id <> {:id} OR incarnation <> {:inc}) LIMIT 1";
+/// Those on the list beside the one who asks.
+macro_rules! others {
+    ($tables:expr) => {
+        concat!(
+            " FROM ",
+            $tables,
+            " WHERE ns = {:ns} AND expires_ms > {now} \
+             AND (candidate_id <> {:id} OR incarnation <> {:inc})"
+        )
+    };
+}
+pub(super) use others;
+
+pub(super) const OTHERS: &str = concat!("SELECT candidate_id", others!("{candidate}"), " LIMIT 1");
 
 /// A new entry of the list, from these values.
 macro_rules! candidate {
@@ -46,6 +91,26 @@ pub(super) use upsert_candidate;
 
 pub(super) const UPSERT_CANDIDATE: &str =
     upsert_candidate!("VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl})");
+
+/// Nobody holds the row.
+macro_rules! free {
+    () => {
+        "(leader_id IS NULL OR expires_ms <= {now})"
+    };
+}
+pub(super) use free;
+
+/// Makes rows that nobody holds, from these values.
+macro_rules! seed {
+    ($insert:literal, $values:expr) => {
+        concat!(
+            $insert,
+            " INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) ",
+            $values
+        )
+    };
+}
+pub(super) use seed;
 
 /// What vacates a row.
 macro_rules! vacated {

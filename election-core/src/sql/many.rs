@@ -1,27 +1,32 @@
 //! Questions of one process about many of its elections, asked in one statement.
 //!
-//! What a process asks of an election again and again can be asked of many at once: a reading, a renewal, a
-//! resignation, a registration. Each stays what it is. It names its own election, term and ordinal, the
-//! conditions are the text of the single statement, and each gets an answer of its own.
+//! What a process asks of its elections can be asked of many at once. Each question stays what it is. It names its
+//! own election, term and ordinal, the conditions are the text of the single statement, and each gets an answer of
+//! its own. Only a take-over, which compares a whole row, is asked by itself.
 //!
-//! A question may be left without an answer: its row is missing, does not say what the statement demands,
-//! cannot be understood, or is locked by somebody else (PostgreSQL skips it, so that it holds up no other).
-//! Ask it again by itself: the single statement tells what became of the election.
+//! A question may be left without an answer: its row does not say what the statement demands, cannot be
+//! understood, or is locked by somebody else (PostgreSQL skips it, so that it holds up no other). Ask it again by
+//! itself: the single statement tells what became of the election.
 //!
-//! MySQL's statements return no rows of what they change. There a renewal is a transaction: it locks the rows
-//! that can be renewed and that nobody else has locked, renews these, and commits.
+//! Of those who attempt and do not win, a reading finds who leads. Where rows are missing (PostgreSQL, MySQL), they
+//! are made, and it is attempted once more.
+//!
+//! MySQL's statements return no rows of what they change. There an attempt or a renewal is a transaction: it locks
+//! the rows that can be taken or renewed and that nobody else has locked, changes these, and commits. Which term an
+//! attempt has won, the reading tells.
 //!
 //! The questions are one parameter, JSON. So the statement's text does not depend on how many there are,
 //! and a server plans it once.
 
 use super::{
+    common::SWEPT,
     exchange::Progress,
     rows::{Columns, RowError, decode_row},
     statements::{Call, Statements, query_value},
     template::{Param, Rendered},
     value::Value,
 };
-use crate::lease::{Answer, Query, Registration};
+use crate::lease::{Answer, Failure, Query, Registration};
 use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 use core::fmt::Write as _;
 
@@ -36,6 +41,10 @@ pub struct Merged<'a> {
     /// The place of each election's question. Of two about one election, only the first is asked.
     places: BTreeMap<&'a str, usize>,
     stage: Stage,
+    /// Those whose row this transaction has locked.
+    locked: Vec<bool>,
+    /// Missing rows were made.
+    seeded: bool,
     answers: Vec<Option<Answer>>,
 }
 
@@ -43,13 +52,18 @@ pub struct Merged<'a> {
 enum Stage {
     Begin,
     Lock,
+    /// The questions' own statement.
     Act,
     Commit,
+    /// Read who holds the rows.
+    Read,
+    Seed,
+    SeedFence,
+    Sweep,
 }
 
 impl Statements {
-    /// Merges questions of one kind about different elections: readings, renewals, resignations, or
-    /// registrations that sweep nothing. `None` if they are of another kind, or of several.
+    /// Merges questions of one kind about different elections. `None` if they are of several, or take over.
     ///
     /// A few thousand at once are enough: the more there are, the more fail together.
     #[must_use]
@@ -64,10 +78,13 @@ impl Statements {
         for (place, (registration, _)) in questions.iter().enumerate() {
             places.entry(registration.namespace.as_str()).or_insert(place);
         }
-        let locks = matches!(first, Query::Renew { .. }) && self.all.many.lock.is_some();
-        let stage = if locks { Stage::Begin } else { Stage::Act };
-        let (questions, answers) = (questions.to_vec(), vec![None; questions.len()]);
-        Some(Merged { statements: self, questions, places, stage, answers })
+        let (locked, answers) = (vec![false; questions.len()], vec![None; questions.len()]);
+        let (questions, seeded) = (questions.to_vec(), false);
+        let stage = Stage::Act;
+        let mut merged =
+            Merged { statements: self, questions, places, stage, locked, seeded, answers };
+        merged.stage = merged.first();
+        Some(merged)
     }
 
     /// [`tell`](Self::tell) for many terms that were released. `None` if the database sends no
@@ -85,17 +102,7 @@ impl Query {
     /// Whether [`Statements::merge`] takes it.
     #[must_use]
     pub fn merges(&self) -> bool {
-        match self {
-            Self::Observe
-            | Self::Renew { .. }
-            | Self::Resign { .. }
-            | Self::Register { sweep: false, .. } => true,
-            Self::Attempt { .. }
-            | Self::TakeOver { .. }
-            | Self::Register { sweep: true, .. }
-            | Self::Unregister
-            | Self::Others => false,
-        }
+        !matches!(self, Self::TakeOver { .. })
     }
 }
 
@@ -105,73 +112,196 @@ impl<'a> Merged<'a> {
     #[must_use]
     pub fn call(&self) -> Call<'a> {
         let many = &self.statements.all.many;
-        let rendered = match (self.stage, self.query(), &many.lock) {
-            (Stage::Begin, ..) => return plain("START TRANSACTION"),
-            (Stage::Commit, ..) => return plain("COMMIT AND NO CHAIN NO RELEASE"),
-            (Stage::Lock, _, Some(lock)) => lock,
-            (_, Query::Renew { .. }, _) => &many.renew,
-            (_, Query::Resign { .. }, _) => &many.resign,
-            (_, Query::Register { .. }, _) => &many.register,
-            _ => &many.read,
+        let rendered = match (self.stage, self.query()) {
+            (Stage::Begin, _) => return plain("START TRANSACTION"),
+            (Stage::Commit, _) => return plain("COMMIT AND NO CHAIN NO RELEASE"),
+            (Stage::Lock, _) => self.lock().unwrap_or(&many.read),
+            (Stage::Seed, _) => many.seed.as_ref().unwrap_or(&many.read),
+            (Stage::SeedFence, _) => many.seed_fence.as_ref().unwrap_or(&many.read),
+            (Stage::Sweep, _) => &many.sweep,
+            (Stage::Act, Query::Attempt { .. }) => &many.attempt,
+            (Stage::Act, Query::Renew { .. }) => &many.renew,
+            (Stage::Act, Query::Resign { .. }) => &many.resign,
+            (Stage::Act, Query::Register { .. }) => &many.register,
+            (Stage::Act, Query::Unregister) => &many.unregister,
+            (Stage::Act, Query::Others) => &many.others,
+            (Stage::Act, Query::Observe | Query::TakeOver { .. }) | (Stage::Read, _) => &many.read,
         };
-        // What could not be locked is not to be waited for.
-        let locked = self.stage == Stage::Act && self.is_transaction();
-        let asked = self.places.values().filter(|place| !locked || self.answers[**place].is_some());
+        let asked = self.places.values().filter(|place| self.concerns(**place));
         ask_many(rendered, asked.map(|place| self.questions[*place]))
+    }
+
+    /// Whether the statement to run now is about this question.
+    fn concerns(&self, place: usize) -> bool {
+        match self.stage {
+            // What could not be locked is not to be waited for.
+            Stage::Act if self.is_transaction() => self.locked[place],
+            Stage::Sweep => self.sweeps(place),
+            _ => self.answers[place].is_none(),
+        }
+    }
+
+    /// The stage that a change begins with.
+    fn first(&self) -> Stage {
+        if self.is_transaction() { Stage::Begin } else { Stage::Act }
+    }
+
+    /// What locks the rows.
+    fn lock(&self) -> Option<&'a Rendered> {
+        let lock = self.statements.all.many.lock.as_ref()?;
+        match self.query() {
+            Query::Attempt { .. } => Some(&lock.attempt),
+            Query::Renew { .. } => Some(&lock.renew),
+            _ => None,
+        }
     }
 
     /// Whether the calls are one transaction: if one of them fails, roll back.
     #[must_use]
     pub fn is_transaction(&self) -> bool {
-        matches!(self.query(), Query::Renew { .. }) && self.statements.all.many.lock.is_some()
+        self.lock().is_some()
     }
 
     /// Takes the rows that it returned, and how many it changed. Yields an answer for each question, in
     /// their order; `None` for a question that has to be asked by itself.
     ///
     /// # Errors
-    /// If not all rows were renewed that were locked (MySQL): roll back.
+    /// If not all rows were changed that were locked (MySQL): roll back.
     pub fn advance(
         &mut self,
         rows: &[Vec<Value<'_>>],
         affected: u64,
     ) -> Result<Progress<Vec<Option<Answer>>>, RowError> {
-        let renewed = |row: &Columns<'_>| {
-            let (remaining, requested) = (row.span(1).ok()?, row.integer(2).ok()? == 1);
-            Some(Answer::Renewed { remaining, resign_requested: requested })
-        };
-        let returns_released = self.statements.all.many.resign.returns_rows;
-        let transaction = self.is_transaction();
-        self.stage = match (self.stage, self.query()) {
-            (Stage::Begin, _) => Stage::Lock,
-            (Stage::Lock, _) => {
-                self.take(rows, 0, renewed);
-                if self.answers.iter().any(Option::is_some) { Stage::Act } else { Stage::Commit }
-            }
-            (Stage::Act, _) if transaction => {
-                let locked = self.answers.iter().flatten().count();
+        let next = match self.stage {
+            Stage::Begin => Some(Stage::Lock),
+            Stage::Lock => Some(self.was_locked(rows)),
+            Stage::Act if self.is_transaction() => {
+                let locked = self.locked.iter().filter(|locked| **locked).count();
                 if usize::try_from(affected) != Ok(locked) {
                     return Err(RowError::Unwritten);
                 }
-                Stage::Commit
+                Some(Stage::Commit)
             }
-            (Stage::Act, query) => {
-                match query {
-                    Query::Renew { .. } => self.take(rows, 0, renewed),
-                    Query::Resign { .. } if returns_released => {
-                        self.take(rows, 0, |_| Some(Answer::Released));
-                    }
-                    Query::Resign { .. } => self.all(&Answer::Released),
-                    Query::Register { .. } => self.all(&Answer::Listed),
-                    _ => self.take(rows, 9, |row| decode_row(row.0).ok().map(Answer::Seen)),
-                }
-                return Ok(Progress::Done(core::mem::take(&mut self.answers)));
-            }
-            (Stage::Commit, _) => {
-                return Ok(Progress::Done(core::mem::take(&mut self.answers)));
+            Stage::Act => self.acted(rows),
+            Stage::Commit => self.read_on(),
+            Stage::Read => self.was_read(rows),
+            Stage::Seed if self.statements.all.many.seed_fence.is_some() => Some(Stage::SeedFence),
+            Stage::Seed | Stage::SeedFence => Some(self.first()),
+            Stage::Sweep => {
+                self.swept(affected);
+                None
             }
         };
-        Ok(Progress::More)
+        Ok(match next {
+            Some(stage) => {
+                self.stage = stage;
+                Progress::More
+            }
+            None => Progress::Done(core::mem::take(&mut self.answers)),
+        })
+    }
+
+    /// One of its statements has failed, and its transaction was rolled back. Yields what those before it have
+    /// settled, as [`advance`](Self::advance) does.
+    ///
+    /// # Errors
+    /// For all, if they have settled nothing, or if it is not known what this one has done.
+    pub fn broken_off(self, why: Failure) -> Result<Vec<Option<Answer>>, Failure> {
+        let committed = self.stage == Stage::Read && self.locked.contains(&true);
+        let settled = self.answers.iter().any(Option::is_some)
+            && !matches!(self.query(), Query::Renew { .. });
+        match why {
+            _ if committed => Err(Failure::Ambiguous),
+            Failure::Ambiguous => Err(why),
+            _ if settled => Ok(self.answers),
+            _ => Err(why),
+        }
+    }
+
+    fn was_locked(&mut self, rows: &[Vec<Value<'_>>]) -> Stage {
+        self.locked.fill(false);
+        for place in rows.iter().filter_map(|row| self.place(row, 0)).collect::<Vec<_>>() {
+            self.locked[place] = true;
+        }
+        if matches!(self.query(), Query::Renew { .. }) {
+            self.take(rows, 0, renewed);
+        }
+        if rows.is_empty() { Stage::Commit } else { Stage::Act }
+    }
+
+    /// The questions' own statement has said this.
+    fn acted(&mut self, rows: &[Vec<Value<'_>>]) -> Option<Stage> {
+        match self.query() {
+            Query::Attempt { .. } => {
+                self.take(rows, 0, |row| {
+                    let (epoch, remaining) = (row.epoch(1).ok()?, row.span(2).ok()?);
+                    Some(Answer::Won { epoch, remaining })
+                });
+                return self.read_on();
+            }
+            Query::Renew { .. } => self.take(rows, 0, renewed),
+            Query::Resign { .. } if self.statements.all.many.resign.returns_rows => {
+                self.take(rows, 0, |_| Some(Answer::Released));
+            }
+            Query::Resign { .. } => self.rest(&Answer::Released),
+            Query::Register { .. } => {
+                self.rest(&Answer::Listed);
+                let sweep = (0..self.questions.len()).any(|place| self.sweeps(place));
+                return sweep.then_some(Stage::Sweep);
+            }
+            Query::Unregister => self.rest(&Answer::Listed),
+            Query::Others => {
+                self.take(rows, 0, |_| Some(Answer::Others(true)));
+                self.rest(&Answer::Others(false));
+            }
+            Query::Observe | Query::TakeOver { .. } => {
+                self.take(rows, 9, |row| decode_row(row.0).ok().map(Answer::Seen));
+            }
+        }
+        None
+    }
+
+    /// What remains is read, if these are attempts.
+    fn read_on(&self) -> Option<Stage> {
+        let attempts = matches!(self.query(), Query::Attempt { .. });
+        (attempts && self.is_open()).then_some(Stage::Read)
+    }
+
+    /// Rows of those that attempt. Who could have taken its row and has not asks by itself.
+    fn was_read(&mut self, rows: &[Vec<Value<'_>>]) -> Option<Stage> {
+        let asked = self.places.values().filter(|place| self.concerns(**place)).count();
+        for columns in rows {
+            let Some(place) = self.place(columns, 9) else { continue };
+            let Ok(row) = decode_row(columns) else { continue };
+            let Some(holder) = row.live_holder() else { continue };
+            let own = holder.candidate == self.questions[place].0.candidate;
+            if self.locked[place] && own {
+                let (epoch, remaining) = (row.epoch, row.remaining);
+                self.answers[place] = Some(Answer::Won { epoch, remaining });
+            } else if !row.server.is_unknown() {
+                self.answers[place] = Some(Answer::Seen(row));
+            }
+        }
+        let missing = rows.len() < asked && !self.seeded && self.statements.all.many.seed.is_some();
+        self.seeded |= missing;
+        missing.then_some(Stage::Seed)
+    }
+
+    fn is_open(&self) -> bool {
+        self.places.values().any(|place| self.answers[*place].is_none())
+    }
+
+    fn sweeps(&self, place: usize) -> bool {
+        matches!(self.questions[place].1, Query::Register { sweep: true, .. })
+    }
+
+    fn swept(&mut self, affected: u64) {
+        if affected >= SWEPT {
+            let sweeps = |place: &&usize| self.sweeps(**place);
+            for place in self.places.values().filter(sweeps).copied().collect::<Vec<_>>() {
+                self.answers[place] = Some(Answer::Unswept);
+            }
+        }
     }
 
     /// They are all of its kind.
@@ -180,6 +310,13 @@ impl<'a> Merged<'a> {
     }
 
     /// A row's answer belongs to the election that its column `name` names.
+    fn place(&self, row: &[Value<'_>], name: usize) -> Option<usize> {
+        match row.get(name) {
+            Some(Value::Text(name)) => self.places.get(name.as_ref()).copied(),
+            _ => None,
+        }
+    }
+
     fn take(
         &mut self,
         rows: &[Vec<Value<'_>>],
@@ -187,21 +324,23 @@ impl<'a> Merged<'a> {
         answer: impl Fn(&Columns<'_>) -> Option<Answer>,
     ) {
         for row in rows {
-            let place = match row.get(name) {
-                Some(Value::Text(name)) => self.places.get(name.as_ref()),
-                _ => None,
-            };
-            if let Some(place) = place {
-                self.answers[*place] = answer(&Columns(row));
+            if let Some(place) = self.place(row, name) {
+                self.answers[place] = answer(&Columns(row));
             }
         }
     }
 
-    fn all(&mut self, answer: &Answer) {
+    /// The answer to those that have none.
+    fn rest(&mut self, answer: &Answer) {
         for place in self.places.values() {
-            self.answers[*place] = Some(answer.clone());
+            self.answers[*place].get_or_insert_with(|| answer.clone());
         }
     }
+}
+
+fn renewed(row: &Columns<'_>) -> Option<Answer> {
+    let (remaining, requested) = (row.span(1).ok()?, row.integer(2).ok()? == 1);
+    Some(Answer::Renewed { remaining, resign_requested: requested })
 }
 
 fn plain(sql: &str) -> Call<'_> {
@@ -287,9 +426,8 @@ mod tests {
         let (statements, a, b) = (statements(Dialect::Sqlite), me("a"), me("b"));
         let register = |sweep| Query::Register { ttl: Duration::from_secs(15), sweep };
         let merges = |one, other| statements.merge(&[(&a, &one), (&b, &other)]).is_some();
-        assert!(merges(renew(1), renew(9)) && merges(register(false), register(false)));
-        assert!(!merges(renew(1), Query::Observe) && !merges(Query::Others, Query::Others));
-        assert!(!merges(register(false), register(true)));
+        assert!(merges(renew(1), renew(9)) && merges(register(false), register(true)));
+        assert!(!merges(renew(1), Query::Observe) && merges(Query::Others, Query::Others));
         assert!(statements.merge(&[]).is_none());
     }
 
@@ -338,5 +476,139 @@ mod tests {
         assert!(merged.call().sql.starts_with("COMMIT"));
         let Ok(Progress::Done(answers)) = merged.advance(&[], 0) else { panic!("committed") };
         assert!(answers[0].is_none() && answers[1].is_some());
+    }
+
+    const WON: Answer = Answer::Won { epoch: Epoch::new(9), remaining: Duration::from_secs(15) };
+
+    fn attempt() -> Query {
+        let (seen, ttl) = (Epoch::NONE, Duration::from_secs(15));
+        Query::Attempt { seen, ttl, clock_step: CLOCK_STEP }
+    }
+
+    /// What an attempt returns that has won.
+    fn won(name: &'static str) -> Vec<Value<'static>> {
+        vec![name.into(), Value::Integer(9), Value::Integer(15_000)]
+    }
+
+    /// What a reading returns of a row in term 9.
+    fn held(name: &'static str, holder: &'static str) -> Vec<Value<'static>> {
+        let incarnation = Value::from("00000000-0000-0000-0000-000000000000");
+        let mut row = vec![Value::Integer(9), holder.into(), incarnation, Value::Null];
+        row.extend([15_000, 15_000, 0, 0, 0].map(Value::Integer));
+        row.push(name.into());
+        row
+    }
+
+    /// The statements that follow on these rows, by their first two words, and the answers.
+    fn played(merged: &mut Merged<'_>, rows: &[&[Vec<Value<'_>>]]) -> Vec<String> {
+        let mut calls = Vec::new();
+        for rows in rows {
+            calls.push(merged.call().sql.split(' ').take(2).collect::<Vec<_>>().join(" "));
+            let affected = rows.len() as u64;
+            if let Progress::Done(answers) = merged.advance(rows, affected).unwrap() {
+                calls.extend(answers.iter().map(|answer| match answer {
+                    Some(Answer::Won { .. }) => String::from("won"),
+                    Some(Answer::Seen(_)) => String::from("seen"),
+                    Some(answer) => format!("{answer:?}"),
+                    None => String::from("ask again"),
+                }));
+            }
+        }
+        calls
+    }
+
+    /// Whoever finds a row that it could have taken learns why by itself.
+    #[test]
+    fn those_who_do_not_win_learn_who_leads() {
+        let (statements, attempt) = (statements(Dialect::Postgres), attempt());
+        let who = ["a", "b", "c"].map(me);
+        let questions = who.each_ref().map(|me| (me, &attempt));
+        let mut merged = statements.merge(&questions).unwrap();
+        let vacant = {
+            let mut row = held("c", "");
+            (row[1], row[2]) = (Value::Null, Value::Null);
+            row
+        };
+        let calls = played(&mut merged, &[&[won("a")], &[held("b", "other"), vacant]]);
+        assert_eq!(calls, ["WITH asked", "SELECT epoch,", "won", "seen", "ask again"]);
+    }
+
+    #[test]
+    fn missing_rows_are_made_and_it_is_attempted_once_more() {
+        let (statements, attempt) = (statements(Dialect::Postgres), attempt());
+        let who = ["a", "b"].map(me);
+        let questions = who.each_ref().map(|me| (me, &attempt));
+        let mut merged = statements.merge(&questions).unwrap();
+        let calls = played(&mut merged, &[&[won("a")], &[], &[], &[won("b")]]);
+        assert_eq!(
+            calls,
+            ["WITH asked", "SELECT epoch,", "INSERT INTO", "WITH asked", "won", "won"]
+        );
+        let mut merged = statements.merge(&questions).unwrap();
+        let calls = played(&mut merged, &[&[], &[], &[], &[], &[]]);
+        assert_eq!(calls[4..], ["SELECT epoch,", "ask again", "ask again"], "it is not made twice");
+    }
+
+    /// An answer of an earlier attempt of its own does not tell that this one has won.
+    #[test]
+    fn mysql_reads_which_of_the_locked_rows_it_has_won() {
+        let (statements, attempt) = (statements(Dialect::MySql), attempt());
+        let who = ["a", "b"].map(me);
+        let questions = who.each_ref().map(|me| (me, &attempt));
+        let mut merged = statements.merge(&questions).unwrap();
+        let locked = [vec!["a".into()]];
+        let rows = [held("a", "me"), held("b", "me")];
+        let calls = played(&mut merged, &[&[], &locked, &locked, &[], &rows]);
+        assert_eq!(calls[..2], ["START TRANSACTION", "SELECT l.ns"]);
+        assert_eq!(calls[3..], ["COMMIT AND", "SELECT epoch,", "won", "seen"]);
+    }
+
+    #[test]
+    fn what_was_won_before_a_failure_stays_won() {
+        use Failure::{Ambiguous, Fatal, Transient};
+        let attempt = attempt();
+        let who = ["a", "b"].map(me);
+        let questions = who.each_ref().map(|me| (me, &attempt));
+        let (postgres, mysql) = (statements(Dialect::Postgres), statements(Dialect::MySql));
+        let broken_off = |statements: &Statements, rows: &[&[Vec<Value<'_>>]], why| {
+            let mut merged = statements.merge(&questions).unwrap();
+            played(&mut merged, rows);
+            merged.broken_off(why)
+        };
+        let (one, locked) = ([won("a")], [vec!["a".into()]]);
+        let settled = Ok(vec![Some(WON), None]);
+        assert_eq!(broken_off(&postgres, &[], Transient), Err(Transient));
+        assert_eq!(broken_off(&postgres, &[&one], Transient), settled);
+        assert_eq!(broken_off(&postgres, &[&one, &[]], Fatal), settled);
+        assert_eq!(broken_off(&postgres, &[&one, &[], &[]], Ambiguous), Err(Ambiguous));
+        assert_eq!(broken_off(&mysql, &[&[], &locked], Transient), Err(Transient), "rolled back");
+        let committed = broken_off(&mysql, &[&[], &locked, &locked, &[]], Transient);
+        assert_eq!(committed, Err(Ambiguous), "a has won");
+    }
+
+    /// The rows were locked and the answers known, and then it was rolled back.
+    #[test]
+    fn renewals_that_were_rolled_back_have_no_answer() {
+        let (statements, a, renew) = (statements(Dialect::MySql), me("a"), renew(1));
+        let mut merged = statements.merge(&[(&a, &renew)]).unwrap();
+        played(&mut merged, &[&[], &[renewed("a")]]);
+        assert_eq!(merged.broken_off(Failure::Transient), Err(Failure::Transient));
+    }
+
+    #[test]
+    fn a_sweep_follows_for_those_who_ask_for_it() {
+        let statements = statements(Dialect::Postgres);
+        let register = |sweep| Query::Register { ttl: Duration::from_secs(15), sweep };
+        let (sweeps, lists, who) = (register(true), register(false), ["a", "b"].map(me));
+        let questions = [(&who[0], &sweeps), (&who[1], &lists)];
+        for (affected, expected) in [(SWEPT, Answer::Unswept), (SWEPT - 1, Answer::Listed)] {
+            let mut merged = statements.merge(&questions).unwrap();
+            assert_eq!(merged.advance(&[], 2), Ok(Progress::More));
+            let call = merged.call();
+            let Value::Text(asked) = &call.params[0] else { panic!("JSON: {call:?}") };
+            assert!(call.sql.starts_with("DELETE") && !asked.contains("\"b\""), "{call:?}");
+            let answers = vec![Some(expected), Some(Answer::Listed)];
+            assert_eq!(merged.advance(&[], affected), Ok(Progress::Done(answers)));
+        }
     }
 }

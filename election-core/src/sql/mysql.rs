@@ -19,8 +19,8 @@
 //! changes nothing is no write; the row is removed and made anew.
 
 use super::{
-    common::{self, candidate, of_term, vacated},
-    template::{Many, Templates, Told},
+    common::{self, candidate, free, of_term, others, seed, swept, vacated},
+    template::{Lock, Many, Templates, Told},
 };
 
 /// What a reader wants to know of a leader row.
@@ -28,6 +28,20 @@ macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
          CAST(resign_requested_epoch <=> epoch AS SIGNED), elected_ms"
+    };
+}
+
+/// A new term in a row of these.
+macro_rules! taken {
+    ($rows:expr) => {
+        concat!(
+            "UPDATE ",
+            $rows,
+            " SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
+             leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+             expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+             WHERE ns = {:ns}"
+        )
     };
 }
 
@@ -67,38 +81,30 @@ macro_rules! asked {
          q_id VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.id', \
          q_inc VARCHAR(36) CHARACTER SET utf8mb4 PATH '$.inc', \
          q_label VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.label', \
-         q_epoch BIGINT PATH '$.epoch', q_n BIGINT PATH '$.n', q_ttl BIGINT PATH '$.ttl', \
-         q_kept BIGINT PATH '$.kept')) AS asked"
+         q_epoch BIGINT PATH '$.epoch', q_seen BIGINT PATH '$.seen', q_n BIGINT PATH '$.n', \
+         q_ttl BIGINT PATH '$.ttl', q_kept BIGINT PATH '$.kept')) AS asked"
     };
 }
 
 /// Their rows. A small table would be scanned, and other elections' rows locked with it.
 macro_rules! rows {
-    () => {
-        concat!(asked!(), " STRAIGHT_JOIN {leader} FORCE INDEX (PRIMARY)")
+    ($table:literal) => {
+        concat!(asked!(), " STRAIGHT_JOIN ", $table, " FORCE INDEX (PRIMARY)")
     };
 }
 
 pub(super) const TEMPLATES: Templates = Templates {
     told: Told::no_history("(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)"),
-    attempt: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
-              leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-              expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-              WHERE ns = {:ns} AND (leader_id IS NULL OR expires_ms <= {now}) \
-              AND @@foreign_key_checks = 1",
-    take_over: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
-                leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-                expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-                WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
-                AND incarnation = {:holder_inc} AND renewals = {:n} \
-                AND @@foreign_key_checks = 1",
+    attempt: concat!(taken!("{leader}"), " AND ", free!(), " AND @@foreign_key_checks = 1"),
+    take_over: concat!(
+        taken!("{leader}"),
+        " AND epoch = {:epoch} AND leader_id = {:holder} AND incarnation = {:holder_inc} \
+         AND renewals = {:n} AND @@foreign_key_checks = 1"
+    ),
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
     elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
-    seed: Some(
-        "INSERT IGNORE INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
-         VALUES ({:ns}, 0, {now}, {now}, 0, {now})",
-    ),
+    seed: Some(seed!("INSERT IGNORE", "VALUES ({:ns}, 0, {now}, {now}, 0, {now})")),
     renew: renewal!(
         "{leader}",
         " + 0*LAST_INSERT_ID(IF(resign_requested_epoch <=> epoch, 1, 2))",
@@ -130,21 +136,53 @@ pub(super) const TEMPLATES: Templates = Templates {
     ]),
     seed_server: None,
     many: Many {
-        read: concat!(row!(), ", ns FROM ", rows!(), " WHERE ns = {:ns}"),
-        lock: Some(concat!(
-            "SELECT ns, {:kept}, CAST(resign_requested_epoch <=> epoch AS SIGNED) \
-             FROM ",
-            rows!(),
-            " WHERE ",
-            of_term!(),
-            " AND renewals < {:n} AND expires_ms > {now} FOR UPDATE SKIP LOCKED"
+        read: concat!(row!(), ", ns FROM ", rows!("{leader}"), " WHERE ns = {:ns}"),
+        lock: Some(Lock {
+            // The row of the fence changes with it.
+            attempt: concat!(
+                "SELECT l.ns FROM ",
+                rows!("{leader} l"),
+                " STRAIGHT_JOIN {fence} f FORCE INDEX (PRIMARY) \
+                 WHERE l.ns = {:ns} AND f.ns = {:ns} AND f.epoch = l.epoch AND ",
+                free!(),
+                " AND @@foreign_key_checks = 1 FOR UPDATE SKIP LOCKED"
+            ),
+            renew: concat!(
+                "SELECT ns, {:kept}, CAST(resign_requested_epoch <=> epoch AS SIGNED) FROM ",
+                rows!("{leader}"),
+                " WHERE ",
+                of_term!(),
+                " AND renewals < {:n} AND expires_ms > {now} FOR UPDATE SKIP LOCKED"
+            ),
+        }),
+        attempt: taken!(rows!("{leader}")),
+        seed: Some(seed!(
+            "INSERT IGNORE",
+            concat!("SELECT {:ns}, 0, {now}, {now}, 0, {now} FROM ", asked!())
         )),
-        renew: renewal!(rows!(), "", ""),
-        resign: concat!("UPDATE ", rows!(), " SET ", vacated!(), " WHERE ", of_term!()),
+        seed_fence: Some(concat!(
+            "INSERT IGNORE INTO {fence} (ns, epoch) SELECT ns, epoch FROM ",
+            rows!("{leader}"),
+            " WHERE ns = {:ns}"
+        )),
+        renew: renewal!(rows!("{leader}"), "", ""),
+        resign: concat!("UPDATE ", rows!("{leader}"), " SET ", vacated!(), " WHERE ", of_term!()),
         register: registration!(concat!(
             "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
             asked!()
         )),
+        sweep: concat!(
+            "DELETE c FROM (",
+            swept!(rows!("{candidate}")),
+            ") AS old STRAIGHT_JOIN {candidate} c FORCE INDEX (PRIMARY) ON c.ns = old.ns \
+             AND c.candidate_id = old.candidate_id AND c.incarnation = old.incarnation"
+        ),
+        unregister: concat!(
+            "DELETE c FROM ",
+            rows!("{candidate} c"),
+            " WHERE c.ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}"
+        ),
+        others: concat!("SELECT DISTINCT ns", others!(rows!("{candidate}"))),
         tell: None,
     },
 };

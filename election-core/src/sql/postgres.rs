@@ -26,7 +26,7 @@
 //! from it.
 
 use super::{
-    common::{self, of_term, upsert_candidate, vacated},
+    common::{self, free, of_term, seed, upsert_candidate, vacated},
     template::{Many, Templates, Told},
 };
 
@@ -86,6 +86,27 @@ macro_rules! next_epoch {
     };
 }
 
+/// A new term in a row of these.
+macro_rules! taken {
+    ($from:expr) => {
+        concat!(
+            "UPDATE {leader} l SET epoch = ",
+            next_epoch!(),
+            ", leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+             expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now}",
+            $from,
+            " WHERE l.ns = {:ns}"
+        )
+    };
+}
+
+/// The same, if nobody holds the row.
+macro_rules! attempt {
+    ($from:expr) => {
+        concat!(taken!($from), " AND ", free!(), " AND ", outlasted!(), " AND ", bounded!())
+    };
+}
+
 /// What a reader wants to know of a leader row.
 macro_rules! row {
     () => {
@@ -135,16 +156,18 @@ macro_rules! notice {
     };
 }
 
-/// Locks the rows of these terms, in one order, but for those that somebody else has locked: one must
-/// not hold up the rest.
+/// Locks these rows, in one order, but for those that somebody else has locked: one must not hold up the
+/// rest.
 macro_rules! locked {
-    () => {
+    ($which:expr, $how:literal) => {
         concat!(
             "WITH asked AS MATERIALIZED (SELECT * FROM ",
             asked!(),
             "), locked AS MATERIALIZED (SELECT ns AS locked_ns FROM {leader} l, asked WHERE ",
-            of_term!(),
-            " ORDER BY ns FOR NO KEY UPDATE OF l SKIP LOCKED) "
+            $which,
+            " ORDER BY ns FOR ",
+            $how,
+            " OF l SKIP LOCKED) "
         )
     };
 }
@@ -160,9 +183,9 @@ macro_rules! from_locked {
 macro_rules! asked {
     () => {
         "(SELECT ns AS q_ns, id AS q_id, inc AS q_inc, label AS q_label, epoch AS q_epoch, \
-         n AS q_n, ttl AS q_ttl, kept AS q_kept, leads AS q_leads \
-         FROM pg_catalog.json_to_recordset({:asked}::json) AS j(ns text, id text, inc text, \
-         label text, epoch bigint, n bigint, ttl bigint, kept bigint, leads bigint)) asked"
+         seen AS q_seen, n AS q_n, ttl AS q_ttl, kept AS q_kept, leads AS q_leads \
+         FROM pg_catalog.json_to_recordset({:asked}::json) AS j(ns text, id text, inc text, label text, \
+         epoch bigint, seen bigint, n bigint, ttl bigint, kept bigint, leads bigint)) asked"
     };
 }
 
@@ -174,14 +197,8 @@ pub(super) const TEMPLATES: Templates = Templates {
         history: "('x'::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint",
     },
     attempt: concat!(
-        "WITH won AS (UPDATE {leader} l SET epoch = ",
-        next_epoch!(),
-        ", leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-         expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-         WHERE l.ns = {:ns} AND (l.leader_id IS NULL OR l.expires_ms <= {now}) AND ",
-        outlasted!(),
-        " AND ",
-        bounded!(),
+        "WITH won AS (",
+        attempt!(""),
         " RETURNING l.epoch, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
          l.ttl_ms, l.renewals, 0::bigint, l.elected_ms, 1::bigint, \
          NULL::bigint, NULL::bigint, NULL::bigint) \
@@ -192,11 +209,8 @@ pub(super) const TEMPLATES: Templates = Templates {
         " FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)"
     ),
     take_over: concat!(
-        "UPDATE {leader} l SET epoch = ",
-        next_epoch!(),
-        ", leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-         expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-         WHERE l.ns = {:ns} AND l.epoch = {:epoch} AND l.renewals = {:n} \
+        taken!(""),
+        " AND l.epoch = {:epoch} AND l.renewals = {:n} \
          AND {history} = {:history}::bigint \
          AND ({:holder}::text IS NULL AND {history} > 1 AND l.leader_id IS NULL \
          OR {:holder}::text IS NOT NULL AND l.leader_id = {:holder} \
@@ -210,10 +224,10 @@ pub(super) const TEMPLATES: Templates = Templates {
     read: concat!(row!(), ", 0::bigint, ", server!(), " FROM {leader} WHERE ns = {:ns}"),
     elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
-    seed: Some(
-        "INSERT INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
-         VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",
-    ),
+    seed: Some(concat!(
+        seed!("INSERT", "VALUES ({:ns}, 0, {now}, {now}, 0, {now})"),
+        " ON CONFLICT DO NOTHING"
+    )),
     renew: renewal!("", "", ""),
     resign: common::VACATE,
     register: common::UPSERT_CANDIDATE,
@@ -261,9 +275,20 @@ pub(super) const TEMPLATES: Templates = Templates {
             " WHERE ns = {:ns}"
         ),
         lock: None,
-        renew: renewal!(locked!(), from_locked!(), "l.ns, "),
+        attempt: concat!(
+            locked!(concat!("ns = {:ns} AND ", free!()), "UPDATE"),
+            attempt!(from_locked!()),
+            " RETURNING l.ns, l.epoch, l.expires_ms - {now}"
+        ),
+        seed: Some(concat!(
+            seed!("INSERT", "SELECT {:ns}, 0, {now}, {now}, 0, {now} FROM "),
+            asked!(),
+            " ORDER BY {:ns} ON CONFLICT DO NOTHING"
+        )),
+        seed_fence: None,
+        renew: renewal!(locked!(of_term!(), "NO KEY UPDATE"), from_locked!(), "l.ns, "),
         resign: concat!(
-            locked!(),
+            locked!(of_term!(), "NO KEY UPDATE"),
             "UPDATE {leader} l SET ",
             vacated!(),
             from_locked!(),
@@ -275,6 +300,9 @@ pub(super) const TEMPLATES: Templates = Templates {
             "SELECT {:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl} FROM ",
             asked!()
         )),
+        sweep: common::sweep!(concat!("{candidate}, ", asked!())),
+        unregister: common::unregister!(asked!()),
+        others: concat!("SELECT DISTINCT ns", common::others!(concat!("{candidate}, ", asked!()))),
         tell: Some(notice!(concat!(", ", asked!()))),
     },
 };

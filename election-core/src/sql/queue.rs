@@ -6,15 +6,13 @@
 //!
 //! 1. [`push`](Queue::push) what is asked;
 //! 2. while no statement is under way, take the [`next`](Queue::next) questions and run them: one as an
-//!    [`Exchange`](super::Exchange), several as a [`Merged`](super::Merged) or, if they do not merge (on SQLite, where a
-//!    commit costs most and one lock is that of all), each as an exchange in one transaction;
+//!    [`Exchange`](super::Exchange), several as a [`Merged`](super::Merged);
 //! 3. say what became of them: [`answered`](Queue::answered), [`failed`](Queue::failed) or
 //!    [`cannot_merge`](Queue::cannot_merge). Each returns the questions that have their answer now. The others wait
 //!    again, to be asked by themselves.
 //!
-//! Every other turn is for resignations, which hold up successors, and for renewals, without which a lease is lost. Of
-//! the rest, two of four are for what does not merge, attempts above all, and one for what a statement for many has not
-//! answered. The other kinds take turns: most of them merge, so that one turn is enough for all that wait.
+//! Every other turn is for resignations, which hold up successors, and for renewals, without which a lease is lost.
+//! The other kinds take turns: since they merge, one turn is enough for all that wait.
 //!
 //! A question that has waited for too long is not asked any more: its answer would come too late, and a lease that is
 //! won too late is only given up again.
@@ -61,17 +59,17 @@ pub struct Asked<T> {
     pub asker: T,
 }
 
-const KINDS: usize = 8;
+const KINDS: usize = 9;
 const RESIGN: usize = 0;
 const RENEW: usize = 1;
-/// What does not merge, attempts above all.
 const ATTEMPT: usize = 2;
-/// What a statement for many has not answered.
-const AGAIN: usize = 3;
+/// What a statement for many has not answered, or does not take.
+const SINGLE: usize = 3;
 const REGISTER: usize = 4;
-const READ: usize = 5;
-const SWEEP: usize = 6;
-const APART: usize = 7;
+const UNREGISTER: usize = 5;
+const READ: usize = 6;
+const OTHERS: usize = 7;
+const APART: usize = 8;
 
 impl<T> Queue<T> {
     /// How many questions go into one statement at most, so that one that takes too long endangers no more.
@@ -118,13 +116,8 @@ impl<T> Queue<T> {
     pub fn next(&mut self, now: Timestamp, waits: impl Fn(&T) -> bool) -> Vec<Asked<T>> {
         let mut turn = Vec::new();
         for kind in self.order(now) {
-            let merges = match kind {
-                AGAIN | APART => false,
-                ATTEMPT | SWEEP => self.dialect == Dialect::Sqlite,
-                _ => true,
-            };
-            let singly = self.singly[kind] > 0 || !merges;
-            let room = if self.alone || singly { 1 } else { Self::TOGETHER };
+            let singly = self.alone || self.singly[kind] > 0 || matches!(kind, SINGLE | APART);
+            let room = if singly { 1 } else { Self::TOGETHER };
             while turn.len() < room {
                 let Some(asked) = self.waiting[kind].pop_front() else { break };
                 self.singly[kind] = self.singly[kind].saturating_sub(1);
@@ -142,22 +135,17 @@ impl<T> Queue<T> {
     /// The kinds in the order of this turn.
     fn order(&mut self, now: Timestamp) -> [usize; KINDS] {
         self.turns = self.turns.wrapping_add(1);
-        let turn = self.turns / 2;
-        let mut others = [REGISTER, READ, SWEEP, APART];
-        others.rotate_left(turn / 4 % 4);
+        let mut others = [ATTEMPT, SINGLE, REGISTER, UNREGISTER, READ, OTHERS, APART];
+        let shift = self.turns / 2 % others.len();
+        others.rotate_left(shift);
         if now < self.apart_again {
             others.sort_by_key(|kind| *kind == APART);
         }
-        let [a, b, c, d] = others;
-        let [e, f, g] = match turn % 4 {
-            0 => [a, AGAIN, ATTEMPT],
-            2 => [AGAIN, ATTEMPT, a],
-            _ => [ATTEMPT, AGAIN, a],
-        };
+        let [a, b, c, d, e, f, g] = others;
         if self.turns % 2 == 1 {
-            [RESIGN, RENEW, e, f, g, b, c, d]
+            [RESIGN, RENEW, a, b, c, d, e, f, g]
         } else {
-            [e, f, g, b, c, d, RESIGN, RENEW]
+            [a, b, c, d, e, f, g, RESIGN, RENEW]
         }
     }
 
@@ -175,7 +163,7 @@ impl<T> Queue<T> {
         for (asked, answer) in turn.into_iter().zip(answers) {
             match answer {
                 Some(answer) => answered.push((asked, answer)),
-                None => self.waiting[AGAIN].push_back(asked),
+                None => self.waiting[SINGLE].push_back(asked),
             }
         }
         answered
@@ -216,7 +204,7 @@ impl<T> Queue<T> {
     /// The server knows no statements for many: every question is asked by itself from now on.
     pub fn cannot_merge(&mut self, turn: Vec<Asked<T>>) {
         self.alone = true;
-        self.waiting[AGAIN].extend(turn);
+        self.waiting[SINGLE].extend(turn);
     }
 }
 
@@ -225,10 +213,12 @@ fn kind(query: &Query) -> usize {
     match query {
         Query::Resign { .. } => RESIGN,
         Query::Renew { .. } => RENEW,
-        Query::Register { sweep: false, .. } => REGISTER,
-        Query::Register { sweep: true, .. } => SWEEP,
+        Query::Attempt { .. } => ATTEMPT,
+        Query::TakeOver { .. } => SINGLE,
+        Query::Register { .. } => REGISTER,
+        Query::Unregister => UNREGISTER,
         Query::Observe => READ,
-        _ => ATTEMPT,
+        Query::Others => OTHERS,
     }
 }
 
@@ -294,17 +284,17 @@ mod tests {
         let register = Query::Register { ttl: Duration::from_secs(15), sweep: false };
         for (name, query) in [
             ("read", &Query::Observe),
-            ("alone", &Query::Others),
+            ("others", &Query::Others),
             ("renew", &renew()),
             ("register", &register),
             ("resign", &resign),
             ("renewed", &renew()),
-            ("next", &Query::Others),
+            ("reads", &Query::Observe),
         ] {
             join(&mut queue, name, query);
         }
         assert_eq!(queue.len(), 7);
-        let expected = ["resign", "alone", "renew renewed", "next", "register", "read"];
+        let expected = ["resign", "register", "renew renewed", "read reads", "others"];
         assert_eq!(turns(&mut queue), expected);
     }
 
@@ -312,19 +302,16 @@ mod tests {
     #[test]
     fn no_kind_waits_for_all_of_another() {
         let mut queue = queue();
-        for number in 0..3 * Names::TOGETHER {
+        for number in 0..9 * Names::TOGETHER {
             join(&mut queue, &number.to_string(), &renew());
-            join(&mut queue, &number.to_string(), &Query::Others);
+            join(&mut queue, &number.to_string(), &Query::Observe);
         }
-        let sweep = Query::Register { ttl: Duration::from_secs(15), sweep: true };
-        join(&mut queue, "read", &Query::Observe);
-        join(&mut queue, "sweep", &sweep);
-        let first: Vec<_> = (0..24).map(|_| names(&next(&mut queue)).join(" ")).collect();
-        for name in ["read", "sweep", "0"] {
+        join(&mut queue, "left", &Query::Unregister);
+        join(&mut queue, "alone", &Query::Others);
+        let first: Vec<_> = (0..14).map(|_| names(&next(&mut queue)).join(" ")).collect();
+        for name in ["left", "alone"] {
             assert!(first.contains(&name.to_owned()), "{name}: {first:?}");
         }
-        let alone = first.iter().filter(|turn| turn.parse::<u64>().is_ok()).count();
-        assert!(alone >= 9, "three quarters of the rest: {first:?}");
     }
 
     #[test]
@@ -376,8 +363,9 @@ mod tests {
         assert_eq!(answered, [("a", renewed), ("c", Answer::Gone)]);
         queue.push(asked("d", &Query::Others, "d"));
         let turns = [queue.next(NOW, |_| true), queue.next(NOW, |_| true)];
-        let turns = turns.map(|turn| names(&turn).join(" "));
-        assert_eq!(turns, ["d", "b"], "it is asked alone");
+        let mut turns = turns.map(|turn| names(&turn).join(" "));
+        turns.sort();
+        assert_eq!(turns, ["b", "d"]);
     }
 
     /// Together they would be left out again and again.
@@ -418,14 +406,17 @@ mod tests {
         }
     }
 
-    /// There a commit costs most.
+    /// It compares a whole row.
     #[test]
-    fn attempts_go_together_on_sqlite_only() {
-        for (dialect, expected) in [(Dialect::Sqlite, 2), (Dialect::MySql, 1)] {
-            let mut queue = Names::new(dialect);
-            ["a", "b"].iter().for_each(|name| join(&mut queue, name, &Query::Others));
-            assert_eq!(next(&mut queue).len(), expected, "{dialect:?}");
-        }
+    fn take_overs_are_asked_one_by_one() {
+        let mut queue = queue();
+        let (ttl, clock_step) = (Duration::from_secs(15), Duration::ZERO);
+        let (seen, epoch) = (Epoch::NONE, Epoch::new(7));
+        let server = crate::lease::Server::FIRST;
+        let take_over =
+            Query::TakeOver { seen, epoch, holder: None, renewals: 0, server, ttl, clock_step };
+        ["a", "b"].iter().for_each(|name| join(&mut queue, name, &take_over));
+        assert_eq!(turns(&mut queue), ["a", "b"]);
     }
 
     #[test]
@@ -472,9 +463,9 @@ mod tests {
         let later = NOW + Duration::from_secs(2);
         queue.failed(turn, Failure::Conflict, NOW, later);
         join(&mut queue, "a", &renew());
-        (0..9).for_each(|_| join(&mut queue, "b", &Query::Others));
         let just_before = later + Duration::from_millis(1999);
         for _ in 0..9 {
+            join(&mut queue, "b", &Query::Others);
             assert_eq!(names(&queue.next(just_before, |()| true)), ["b"]);
         }
         assert_eq!(names(&queue.next(later, |()| true)), ["a"], "nobody else waits");

@@ -6,7 +6,7 @@
 //! lose.
 
 use super::{
-    common::{self, of_term, upsert_candidate, vacated},
+    common::{self, free, of_term, upsert_candidate, vacated},
     template::{Many, Templates, Told},
 };
 
@@ -15,6 +15,26 @@ macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
          resign_requested_epoch IS epoch, elected_ms"
+    };
+}
+
+/// A new term, of these values, if nobody holds the row; and first of what it returns.
+macro_rules! attempt {
+    ($values:expr, $first:literal) => {
+        concat!(
+            "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
+             expires_ms, ttl_ms, renewals, updated_ms) ",
+            $values,
+            " ON CONFLICT (ns) DO UPDATE SET epoch = max(l.epoch+1, excluded.epoch), \
+             leader_id = excluded.leader_id, incarnation = excluded.incarnation, \
+             label = excluded.label, elected_ms = excluded.elected_ms, \
+             expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms, renewals = 0, \
+             updated_ms = excluded.updated_ms WHERE ",
+            free!(),
+            " RETURNING ",
+            $first,
+            "epoch, expires_ms - {now}"
+        )
     };
 }
 
@@ -39,7 +59,8 @@ macro_rules! asked {
     () => {
         "(SELECT json_extract(value, '$.ns') AS q_ns, json_extract(value, '$.id') AS q_id, \
          json_extract(value, '$.inc') AS q_inc, json_extract(value, '$.label') AS q_label, \
-         json_extract(value, '$.epoch') AS q_epoch, json_extract(value, '$.n') AS q_n, \
+         json_extract(value, '$.epoch') AS q_epoch, json_extract(value, '$.seen') AS q_seen, \
+         json_extract(value, '$.n') AS q_n, \
          json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
          FROM json_each({:asked}))"
     };
@@ -47,17 +68,10 @@ macro_rules! asked {
 
 pub(super) const TEMPLATES: Templates = Templates {
     told: Told::no_history("CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)"),
-    attempt: "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
-              expires_ms, ttl_ms, renewals, updated_ms) \
-              VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, \
-              {:ttl}, 0, {now}) \
-              ON CONFLICT (ns) DO UPDATE SET epoch = max(l.epoch+1, excluded.epoch), \
-              leader_id = excluded.leader_id, incarnation = excluded.incarnation, \
-              label = excluded.label, elected_ms = excluded.elected_ms, \
-              expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms, renewals = 0, \
-              updated_ms = excluded.updated_ms \
-              WHERE l.leader_id IS NULL OR l.expires_ms <= {now} \
-              RETURNING epoch, expires_ms - {now}",
+    attempt: attempt!(
+        "VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, {:ttl}, 0, {now})",
+        ""
+    ),
     take_over: "UPDATE {leader} SET epoch = max(epoch+1, {now}, {:seen}+1), leader_id = {:id}, \
                 incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
                 expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
@@ -89,6 +103,17 @@ pub(super) const TEMPLATES: Templates = Templates {
     many: Many {
         read: concat!(row!(), ", ns FROM {leader}, ", asked!(), " WHERE ns = {:ns}"),
         lock: None,
+        attempt: attempt!(
+            concat!(
+                "SELECT {:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, {:ttl}, 0, \
+                 {now} FROM ",
+                asked!(),
+                " WHERE true"
+            ),
+            "ns, "
+        ),
+        seed: None,
+        seed_fence: None,
         renew: renewal!(concat!(" FROM ", asked!()), "ns, "),
         resign: concat!(
             "UPDATE {leader} SET ",
@@ -105,6 +130,9 @@ pub(super) const TEMPLATES: Templates = Templates {
             asked!(),
             " WHERE true"
         )),
+        sweep: common::sweep!(concat!("{candidate}, ", asked!())),
+        unregister: common::unregister!(asked!()),
+        others: concat!("SELECT DISTINCT ns", common::others!(concat!("{candidate}, ", asked!()))),
         tell: None,
     },
 };

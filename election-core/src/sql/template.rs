@@ -78,12 +78,26 @@ pub(super) struct Templates<T = &'static str> {
 #[derive(Clone, Debug)]
 pub(super) struct Many<T = &'static str> {
     pub(super) read: T,
-    /// Locks the rows that can be renewed, and returns what `renew` cannot.
-    pub(super) lock: Option<T>,
+    /// Locks the rows that can be taken or renewed, and returns what `attempt` and `renew` cannot.
+    pub(super) lock: Option<Lock<T>>,
+    pub(super) attempt: T,
+    pub(super) seed: Option<T>,
+    pub(super) seed_fence: Option<T>,
     pub(super) renew: T,
     pub(super) resign: T,
     pub(super) register: T,
+    pub(super) sweep: T,
+    pub(super) unregister: T,
+    pub(super) others: T,
     pub(super) tell: Option<T>,
+}
+
+/// What locks the rows of a statement that changes them, where that statement cannot skip those that somebody
+/// else has locked.
+#[derive(Clone, Debug)]
+pub(super) struct Lock<T = &'static str> {
+    pub(super) attempt: T,
+    pub(super) renew: T,
 }
 
 impl Templates {
@@ -112,10 +126,20 @@ impl Templates {
             seed_server: self.seed_server.map(render),
             many: Many {
                 read: render(self.many.read),
-                lock: self.many.lock.map(render),
+                lock: self
+                    .many
+                    .lock
+                    .as_ref()
+                    .map(|lock| Lock { attempt: render(lock.attempt), renew: render(lock.renew) }),
+                attempt: render(self.many.attempt),
+                seed: self.many.seed.map(render),
+                seed_fence: self.many.seed_fence.map(render),
                 renew: render(self.many.renew),
                 resign: render(self.many.resign),
                 register: render(self.many.register),
+                sweep: render(self.many.sweep),
+                unregister: render(self.many.unregister),
+                others: render(self.many.others),
                 tell: self.many.tell.map(render),
             },
         }

@@ -68,9 +68,10 @@ impl<C: Client> Session<'_, C> {
         questions: &[Question<'_>],
     ) -> Result<Vec<Option<Answer>>, StoreError> {
         let Some(mut merged) = self.statements.merge(questions) else {
-            return self.answer_in_transaction(questions).await;
+            let context = "questions of several kinds were asked in one statement";
+            return Err(StoreError::new(Failure::Fatal, context));
         };
-        loop {
+        let error = loop {
             let progress = match self.run_all(&merged.call()).await {
                 Ok((rows, affected)) => merged.advance(&rows, affected).map_err(not_ours),
                 Err(error) => Err(error),
@@ -78,42 +79,14 @@ impl<C: Client> Session<'_, C> {
             match progress {
                 Ok(Progress::More) => {}
                 Ok(Progress::Done(answers)) => return Ok(answers),
-                Err(error) => {
-                    if merged.is_transaction() {
-                        let undone = C::send(self.connection, UNDO).await;
-                        undone.map_err(|_| StoreError::new(Failure::Ambiguous, error.told()))?;
-                    }
-                    return Err(error);
-                }
+                Err(error) => break error,
             }
+        };
+        if merged.is_transaction() {
+            let undone = C::send(self.connection, UNDO).await;
+            undone.map_err(|_| StoreError::new(Failure::Ambiguous, error.told()))?;
         }
-    }
-
-    /// Answers questions that do not merge, where one lock is that of all.
-    async fn answer_in_transaction(
-        &mut self,
-        questions: &[Question<'_>],
-    ) -> Result<Vec<Option<Answer>>, StoreError> {
-        C::send(self.connection, "BEGIN IMMEDIATE").await?;
-        let answers = self.answer_all(questions).await;
-        if answers.is_err() {
-            // It fails if SQLite has ended the transaction itself.
-            let _ = C::send(self.connection, "ROLLBACK").await;
-        }
-        answers
-    }
-
-    async fn answer_all(
-        &mut self,
-        questions: &[Question<'_>],
-    ) -> Result<Vec<Option<Answer>>, StoreError> {
-        let mut answers = Vec::with_capacity(questions.len());
-        for (registration, query) in questions {
-            // Otherwise this future would be too large to move about.
-            answers.push(Some(Box::pin(self.answer(registration, query)).await?));
-        }
-        C::send(self.connection, "COMMIT").await?;
-        Ok(answers)
+        merged.broken_off(error.kind).map_err(|kind| StoreError { kind, ..error })
     }
 
     /// All rows, and how many were changed.
