@@ -201,21 +201,14 @@ impl<'a> Merged<'a> {
         })
     }
 
-    /// One of its statements has failed, and its transaction was rolled back. Yields what those before it have
-    /// settled, as [`advance`](Self::advance) does.
-    ///
-    /// # Errors
-    /// For all, if they have settled nothing, or if it is not known what this one has done.
-    pub fn broken_off(self, why: Failure) -> Result<Vec<Option<Answer>>, Failure> {
+    /// One of its statements has failed like this, and its transaction was rolled back. Returns what that means
+    /// for all the questions: what an earlier statement has won may stand, or have been undone with this one.
+    #[must_use]
+    pub fn failed(&self, why: Failure) -> Failure {
+        let attempts = matches!(self.query(), Query::Attempt { .. });
         let committed = self.stage == Stage::Read && self.locked.contains(&true);
-        let settled = self.answers.iter().any(Option::is_some)
-            && !matches!(self.query(), Query::Renew { .. });
-        match why {
-            _ if committed => Err(Failure::Ambiguous),
-            Failure::Ambiguous => Err(why),
-            _ if settled => Ok(self.answers),
-            _ => Err(why),
-        }
+        let won = self.answers.iter().any(Option::is_some);
+        if attempts && (won || committed) { Failure::Ambiguous } else { why }
     }
 
     fn was_locked(&mut self, rows: &[Vec<Value<'_>>]) -> Stage {
@@ -478,8 +471,6 @@ mod tests {
         assert!(answers[0].is_none() && answers[1].is_some());
     }
 
-    const WON: Answer = Answer::Won { epoch: Epoch::new(9), remaining: Duration::from_secs(15) };
-
     fn attempt() -> Query {
         let (seen, ttl) = (Epoch::NONE, Duration::from_secs(15));
         Query::Attempt { seen, ttl, clock_step: CLOCK_STEP }
@@ -563,36 +554,35 @@ mod tests {
         assert_eq!(calls[3..], ["COMMIT AND", "SELECT epoch,", "won", "seen"]);
     }
 
+    /// A pooler may have put all of them in one transaction.
     #[test]
-    fn what_was_won_before_a_failure_stays_won() {
-        use Failure::{Ambiguous, Fatal, Transient};
+    fn what_was_won_before_a_failure_is_unknown() {
+        use Failure::{Ambiguous, Conflict, Fatal, Transient};
         let attempt = attempt();
         let who = ["a", "b"].map(me);
         let questions = who.each_ref().map(|me| (me, &attempt));
         let (postgres, mysql) = (statements(Dialect::Postgres), statements(Dialect::MySql));
-        let broken_off = |statements: &Statements, rows: &[&[Vec<Value<'_>>]], why| {
+        let failed = |statements: &Statements, rows: &[&[Vec<Value<'_>>]], why| {
             let mut merged = statements.merge(&questions).unwrap();
             played(&mut merged, rows);
-            merged.broken_off(why)
+            merged.failed(why)
         };
         let (one, locked) = ([won("a")], [vec!["a".into()]]);
-        let settled = Ok(vec![Some(WON), None]);
-        assert_eq!(broken_off(&postgres, &[], Transient), Err(Transient));
-        assert_eq!(broken_off(&postgres, &[&one], Transient), settled);
-        assert_eq!(broken_off(&postgres, &[&one, &[]], Fatal), settled);
-        assert_eq!(broken_off(&postgres, &[&one, &[], &[]], Ambiguous), Err(Ambiguous));
-        assert_eq!(broken_off(&mysql, &[&[], &locked], Transient), Err(Transient), "rolled back");
-        let committed = broken_off(&mysql, &[&[], &locked, &locked, &[]], Transient);
-        assert_eq!(committed, Err(Ambiguous), "a has won");
+        assert_eq!(failed(&postgres, &[], Transient), Transient);
+        assert_eq!(failed(&postgres, &[&[], &[]], Conflict), Conflict);
+        assert_eq!(failed(&postgres, &[&one], Transient), Ambiguous);
+        assert_eq!(failed(&postgres, &[&one, &[]], Fatal), Ambiguous);
+        assert_eq!(failed(&mysql, &[&[], &locked], Transient), Transient, "rolled back");
+        assert_eq!(failed(&mysql, &[&[], &locked, &locked, &[]], Transient), Ambiguous);
     }
 
     /// The rows were locked and the answers known, and then it was rolled back.
     #[test]
-    fn renewals_that_were_rolled_back_have_no_answer() {
+    fn renewals_that_were_rolled_back_fail_as_they_did() {
         let (statements, a, renew) = (statements(Dialect::MySql), me("a"), renew(1));
         let mut merged = statements.merge(&[(&a, &renew)]).unwrap();
         played(&mut merged, &[&[], &[renewed("a")]]);
-        assert_eq!(merged.broken_off(Failure::Transient), Err(Failure::Transient));
+        assert_eq!(merged.failed(Failure::Transient), Failure::Transient);
     }
 
     #[test]

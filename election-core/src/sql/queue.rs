@@ -138,15 +138,16 @@ impl<T> Queue<T> {
         let mut others = [ATTEMPT, SINGLE, REGISTER, UNREGISTER, READ, OTHERS, APART];
         let shift = self.turns / 2 % others.len();
         others.rotate_left(shift);
-        if now < self.apart_again {
-            others.sort_by_key(|kind| *kind == APART);
-        }
         let [a, b, c, d, e, f, g] = others;
-        if self.turns % 2 == 1 {
-            [RESIGN, RENEW, a, b, c, d, e, f, g]
-        } else {
-            [a, b, c, d, e, f, g, RESIGN, RENEW]
+        let mut order = match self.turns % 4 {
+            1 => [RESIGN, RENEW, a, b, c, d, e, f, g],
+            3 => [RENEW, RESIGN, a, b, c, d, e, f, g],
+            _ => [a, b, c, d, e, f, g, RESIGN, RENEW],
+        };
+        if now < self.apart_again {
+            order.sort_by_key(|kind| *kind == APART);
         }
+        order
     }
 
     /// The database has answered the questions of a turn, in their order. Returns those that have an answer. The
@@ -419,6 +420,18 @@ mod tests {
         assert_eq!(turns(&mut queue), ["a", "b"]);
     }
 
+    /// They are asked one by one where the server knows no statements for many.
+    #[test]
+    fn renewals_and_resignations_take_turns() {
+        let mut queue = queue();
+        queue.cannot_merge(Vec::new());
+        for _ in 0..4 {
+            join(&mut queue, "leaves", &Query::Resign { epoch: Epoch::new(7) });
+            join(&mut queue, "leads", &renew());
+        }
+        assert_eq!(turns(&mut queue)[..5], ["leaves", "leaves", "leads", "leaves", "leaves"]);
+    }
+
     #[test]
     fn those_whose_statement_failed_are_asked_one_by_one_and_next() {
         let mut queue = queue();
@@ -465,7 +478,7 @@ mod tests {
         join(&mut queue, "a", &renew());
         let just_before = later + Duration::from_millis(1999);
         for _ in 0..9 {
-            join(&mut queue, "b", &Query::Others);
+            join(&mut queue, "b", &renew());
             assert_eq!(names(&queue.next(just_before, |()| true)), ["b"]);
         }
         assert_eq!(names(&queue.next(later, |()| true)), ["a"], "nobody else waits");

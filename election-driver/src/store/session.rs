@@ -86,7 +86,7 @@ impl<C: Client> Session<'_, C> {
             let undone = C::send(self.connection, UNDO).await;
             undone.map_err(|_| StoreError::new(Failure::Ambiguous, error.told()))?;
         }
-        merged.broken_off(error.kind).map_err(|kind| StoreError { kind, ..error })
+        Err(StoreError { kind: merged.failed(error.kind), ..error })
     }
 
     /// All rows, and how many were changed.
