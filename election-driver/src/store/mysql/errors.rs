@@ -187,8 +187,8 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
             "this database user lacks a right, or the tables are not there yet; have them created \
              (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
              SELECT on them to inspect; to take part, also INSERT and UPDATE on election_leader, \
-             all of SELECT, INSERT, UPDATE and DELETE on election_candidate, and INSERT and UPDATE \
-             on election_fence (on a Galera cluster DELETE too)"
+             all of SELECT, INSERT, UPDATE and DELETE on election_candidate, and INSERT on \
+             election_fence (on a Galera cluster DELETE too)"
         }
         _ if reads(number, message) => READS,
         _ => return None,
