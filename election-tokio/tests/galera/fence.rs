@@ -112,10 +112,12 @@ async fn is_over(node: &Node, who: &Candidacy, epoch: Epoch) -> bool {
 pub(crate) async fn lets_nothing_through_behind_a_new_term(nodes: &mut [Node; 3]) {
     let [mut one, mut two] = [1, 2].map(candidacy);
     let rounds = racing();
-    let mut through = 0;
+    let (mut through, mut lead) = (0, 0_u32);
     for round in 1..=rounds {
-        let raced = races(nodes, [&mut one, &mut two], round);
-        through += i64::from(patiently("a round", raced).await);
+        let raced = races(nodes, [&mut one, &mut two], round, lead);
+        let committed = patiently("a round", raced).await;
+        through += i64::from(committed);
+        lead = if committed { lead.saturating_sub(1) } else { lead + 1 };
     }
     let stale = "SELECT count(*) FROM work JOIN term USING (round) WHERE found = 0";
     for node in nodes {
@@ -126,8 +128,8 @@ pub(crate) async fn lets_nothing_through_behind_a_new_term(nodes: &mut [Node; 3]
     assert!((1..rounds).contains(&through), "nothing raced: {through} of {rounds} went through");
 }
 
-/// Whether the fenced transaction was committed.
-async fn races(nodes: &mut [Node; 3], who: [&mut Candidacy; 2], round: i64) -> bool {
+/// Whether the fenced transaction was committed, which had a lead of so many round trips.
+async fn races(nodes: &mut [Node; 3], who: [&mut Candidacy; 2], round: i64, lead: u32) -> bool {
     let ([a, b, _], [one, two]) = (nodes, who);
     let epoch = a.wins(one).await;
     let mut transaction = a.begin().await;
@@ -139,7 +141,7 @@ async fn races(nodes: &mut [Node; 3], who: [&mut Candidacy; 2], round: i64) -> b
         both.wait().await;
         transaction.commit().await
     };
-    let (committed, next) = tokio::join!(commits, succeeds(b, two, round, &both));
+    let (committed, next) = tokio::join!(commits, succeeds(b, two, round, (&both, lead)));
     if let Err(refused) = &committed {
         assert_eq!(code(refused), REFUSED, "{refused}");
     }
@@ -149,10 +151,15 @@ async fn races(nodes: &mut [Node; 3], who: [&mut Candidacy; 2], round: i64) -> b
 }
 
 /// Wins in a transaction that also notes what the terms before have left. The first commit waits
-/// for the other's.
-async fn succeeds(node: &mut Node, who: &mut Candidacy, round: i64, both: &Barrier) -> Epoch {
+/// for the other's, and lets it have that lead.
+async fn succeeds(
+    node: &mut Node,
+    who: &mut Candidacy,
+    round: i64,
+    other: (&Barrier, u32),
+) -> Epoch {
     let note = format!("INSERT INTO term SELECT {round}, count(*) FROM work WHERE round = {round}");
-    let mut first = Some(both);
+    let mut first = Some(other);
     loop {
         let mut transaction = node.begin().await;
         let won = match node.store.on(&mut transaction).elect(who).await {
@@ -164,9 +171,14 @@ async fn succeeds(node: &mut Node, who: &mut Candidacy, round: i64, both: &Barri
             continue;
         }
         let epoch = won.peek().epoch;
-        let noted = run(&mut transaction, &note).await;
-        if let Some(both) = first.take() {
+        let mut noted = run(&mut transaction, &note).await;
+        if let Some((both, lead)) = first.take() {
             both.wait().await;
+            for _ in 0..lead {
+                if noted.is_ok() {
+                    noted = run(&mut transaction, "DO 0").await;
+                }
+            }
         }
         let ended = match noted {
             Ok(()) => transaction.commit().await,
