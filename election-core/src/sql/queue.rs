@@ -11,14 +11,15 @@
 //!    [`cannot_merge`](Queue::cannot_merge). Each returns the questions that have their answer now. The others wait
 //!    again, to be asked by themselves.
 //!
-//! Every other turn is for resignations, which hold up successors, and for renewals, without which a lease is lost.
+//! Every other turn begins with resignations, which hold up successors, and renewals, without which a lease is lost.
 //! The other kinds take turns: since they merge, one turn is enough for all that wait.
 //!
 //! A question that has waited for too long is not asked any more: its answer would come too late, and a lease that is
 //! won too late is only given up again.
 //!
-//! An election whose question fails when it is asked by itself (its row is locked, a right is missing) takes no other
-//! with it: it is asked by itself until it works, and all such have half of the time at most.
+//! What a statement for many leaves out, mostly because somebody else has locked its row, is asked by itself, and may
+//! wait for that lock. An election whose question fails then (its row stays locked, a right is missing) is asked by
+//! itself until it works. All these questions have half of the time at most.
 
 use super::dialect::Dialect;
 use crate::{
@@ -38,10 +39,10 @@ pub struct Queue<T> {
     /// How many of each kind are to be asked one by one, because a statement for all of them has failed.
     singly: [usize; KINDS],
     turns: usize,
-    /// Elections whose last question failed when it was asked alone.
+    /// Elections whose last question failed when it was asked by itself.
     apart: BTreeSet<Namespace>,
-    /// Until then, those go last.
-    apart_again: Timestamp,
+    /// Until then, what is asked by itself goes last.
+    single_again: Timestamp,
     /// The server knows no statements for many.
     alone: bool,
 }
@@ -59,17 +60,16 @@ pub struct Asked<T> {
     pub asker: T,
 }
 
-const KINDS: usize = 9;
+const KINDS: usize = 8;
 const RESIGN: usize = 0;
 const RENEW: usize = 1;
 const ATTEMPT: usize = 2;
-/// What a statement for many has not answered, or does not take.
-const SINGLE: usize = 3;
-const REGISTER: usize = 4;
-const UNREGISTER: usize = 5;
-const READ: usize = 6;
-const OTHERS: usize = 7;
-const APART: usize = 8;
+const REGISTER: usize = 3;
+const UNREGISTER: usize = 4;
+const READ: usize = 5;
+const OTHERS: usize = 6;
+/// What is asked by itself.
+const SINGLE: usize = 7;
 
 impl<T> Queue<T> {
     /// How many questions go into one statement at most, so that one that takes too long endangers no more.
@@ -84,7 +84,7 @@ impl<T> Queue<T> {
             singly: [0; KINDS],
             turns: 0,
             apart: BTreeSet::new(),
-            apart_again: Timestamp::ZERO,
+            single_again: Timestamp::ZERO,
             alone: false,
         }
     }
@@ -108,7 +108,7 @@ impl<T> Queue<T> {
         if asked.query == Query::Unregister {
             self.apart.remove(namespace); // it ends
         }
-        self.waiting[if apart { APART } else { kind(&asked.query) }].push_back(asked);
+        self.waiting[if apart { SINGLE } else { kind(&asked.query) }].push_back(asked);
     }
 
     /// Takes those whose turn it is: one, or several that merge. It drops those that are not worth asking any more, and
@@ -116,7 +116,7 @@ impl<T> Queue<T> {
     pub fn next(&mut self, now: Timestamp, waits: impl Fn(&T) -> bool) -> Vec<Asked<T>> {
         let mut turn = Vec::new();
         for kind in self.order(now) {
-            let singly = self.alone || self.singly[kind] > 0 || matches!(kind, SINGLE | APART);
+            let singly = self.alone || self.singly[kind] > 0 || kind == SINGLE;
             let room = if singly { 1 } else { Self::TOGETHER };
             while turn.len() < room {
                 let Some(asked) = self.waiting[kind].pop_front() else { break };
@@ -135,17 +135,17 @@ impl<T> Queue<T> {
     /// The kinds in the order of this turn.
     fn order(&mut self, now: Timestamp) -> [usize; KINDS] {
         self.turns = self.turns.wrapping_add(1);
-        let mut others = [ATTEMPT, SINGLE, REGISTER, UNREGISTER, READ, OTHERS, APART];
+        let mut others = [ATTEMPT, REGISTER, UNREGISTER, READ, OTHERS, SINGLE];
         let shift = self.turns / 2 % others.len();
         others.rotate_left(shift);
-        let [a, b, c, d, e, f, g] = others;
+        let [a, b, c, d, e, f] = others;
         let mut order = match self.turns % 4 {
-            1 => [RESIGN, RENEW, a, b, c, d, e, f, g],
-            3 => [RENEW, RESIGN, a, b, c, d, e, f, g],
-            _ => [a, b, c, d, e, f, g, RESIGN, RENEW],
+            1 => [RESIGN, RENEW, a, b, c, d, e, f],
+            3 => [RENEW, RESIGN, a, b, c, d, e, f],
+            _ => [a, b, c, d, e, f, RESIGN, RENEW],
         };
-        if now < self.apart_again {
-            order.sort_by_key(|kind| *kind == APART);
+        if now < self.single_again {
+            order.sort_by_key(|kind| *kind == SINGLE);
         }
         order
     }
@@ -160,12 +160,18 @@ impl<T> Queue<T> {
         if let [asked] = &*turn {
             self.apart.remove(&asked.registration.namespace);
         }
-        let mut answered = Vec::with_capacity(turn.len());
+        let (mut answered, mut left_out) = (Vec::with_capacity(turn.len()), Vec::new());
         for (asked, answer) in turn.into_iter().zip(answers) {
             match answer {
                 Some(answer) => answered.push((asked, answer)),
-                None => self.waiting[SINGLE].push_back(asked),
+                None => left_out.push(asked),
             }
+        }
+        if left_out.first().is_some_and(|asked| kind(&asked.query) == RENEW) {
+            // They do not wait behind a thousand attempts.
+            left_out.into_iter().rev().for_each(|asked| self.waiting[SINGLE].push_front(asked));
+        } else {
+            self.waiting[SINGLE].extend(left_out);
         }
         answered
     }
@@ -188,7 +194,7 @@ impl<T> Queue<T> {
         match &*turn {
             _ if !concerns_one => turn,
             [asked] => {
-                self.apart_again = now + now.since(since);
+                self.single_again = now + now.since(since);
                 self.apart.insert(asked.registration.namespace.clone());
                 turn
             }
@@ -379,6 +385,18 @@ mod tests {
             assert!(queue.answered(turn, [None, None]).is_empty());
             assert_eq!(turns(&mut queue), ["a", "b"], "{dialect:?}");
         }
+    }
+
+    #[test]
+    fn renewals_that_were_left_out_go_before_attempts() {
+        let mut queue = queue();
+        let (seen, ttl, clock_step) = (Epoch::NONE, Duration::from_secs(15), Duration::ZERO);
+        for query in [Query::Attempt { seen, ttl, clock_step }, renew()] {
+            let turn = ["a", "b"].map(|name| asked(name, &query, ())).into();
+            queue.answered(turn, [None, None]);
+        }
+        let renewals = (0..4).map(|_| next(&mut queue).remove(0).query == renew());
+        assert_eq!(renewals.collect::<Vec<_>>(), [true, true, false, false]);
     }
 
     /// What one statement does not reach, another may.

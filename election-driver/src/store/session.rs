@@ -68,12 +68,11 @@ impl<C: Client> Session<'_, C> {
         questions: &[Question<'_>],
     ) -> Result<Vec<Option<Answer>>, StoreError> {
         let Some(mut merged) = self.statements.merge(questions) else {
-            let context = "questions of several kinds were asked in one statement";
-            return Err(StoreError::new(Failure::Fatal, context));
+            return Ok(vec![None; questions.len()]);
         };
         let error = loop {
             let progress = match self.run_all(&merged.call()).await {
-                Ok((rows, affected)) => merged.advance(&rows, affected).map_err(not_ours),
+                Ok((rows, affected, _)) => merged.advance(&rows, affected).map_err(not_ours),
                 Err(error) => Err(error),
             };
             match progress {
@@ -89,18 +88,19 @@ impl<C: Client> Session<'_, C> {
         Err(StoreError { kind: merged.failed(error.kind), ..error })
     }
 
-    /// All rows, and how many were changed.
+    /// All rows, how many were changed, and the last id that was inserted.
     async fn run_all(
         &mut self,
         call: &Call<'_>,
-    ) -> Result<(Vec<Vec<Value<'static>>>, u64), StoreError> {
-        if call.params.is_empty() {
-            return C::send(self.connection, call.sql).await.map(|()| (Vec::new(), 0));
-        }
+    ) -> Result<(Vec<Vec<Value<'static>>>, u64, u64), StoreError> {
         if call.returns_rows {
-            return C::fetch(self.connection, call).await.map(|rows| (rows, 0));
+            return C::fetch(self.connection, call).await.map(|rows| (rows, 0, 0));
         }
-        C::execute(self.connection, call).await.map(|(affected, _)| (Vec::new(), affected))
+        if call.params.is_empty() {
+            return C::send(self.connection, call.sql).await.map(|()| (Vec::new(), 0, 0));
+        }
+        let (affected, last_insert_id) = C::execute(self.connection, call).await?;
+        Ok((Vec::new(), affected, last_insert_id))
     }
 
     pub(super) async fn unregister(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
@@ -228,14 +228,8 @@ impl<C: Client> Session<'_, C> {
     }
 
     pub(crate) async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
-        if call.returns_rows {
-            let mut rows = C::fetch(self.connection, call).await?;
-            let row = if rows.is_empty() { None } else { Some(rows.swap_remove(0)) };
-            Ok(Outcome { row, ..Outcome::default() })
-        } else {
-            let (affected, last_insert_id) = C::execute(self.connection, call).await?;
-            Ok(Outcome { row: None, affected, last_insert_id })
-        }
+        let (rows, affected, last_insert_id) = self.run_all(call).await?;
+        Ok(Outcome { row: rows.into_iter().next(), affected, last_insert_id })
     }
 }
 
