@@ -11,8 +11,7 @@
 //!    [`cannot_merge`](Queue::cannot_merge). Each returns the questions that have their answer now. The others wait
 //!    again, to be asked by themselves.
 //!
-//! Every other turn begins with resignations, which hold up successors, and renewals, without which a lease is lost.
-//! The other kinds take turns: since they merge, one turn is enough for all that wait.
+//! The kinds take turns: since they merge, one turn is enough for all that wait, and none has to go before another.
 //!
 //! A question that has waited for too long is not asked any more: its answer would come too late, and a lease that is
 //! won too late is only given up again.
@@ -38,7 +37,8 @@ pub struct Queue<T> {
     waiting: [VecDeque<Asked<T>>; KINDS],
     /// How many of each kind are to be asked one by one, because a statement for all of them has failed.
     singly: [usize; KINDS],
-    turns: usize,
+    /// The kind of the last turn.
+    last: usize,
     /// Elections whose last question failed when it was asked by itself.
     apart: BTreeSet<Namespace>,
     /// Until then, what is asked by itself goes last.
@@ -61,15 +61,15 @@ pub struct Asked<T> {
 }
 
 const KINDS: usize = 8;
-const RESIGN: usize = 0;
-const RENEW: usize = 1;
-const ATTEMPT: usize = 2;
-const REGISTER: usize = 3;
-const UNREGISTER: usize = 4;
-const READ: usize = 5;
-const OTHERS: usize = 6;
 /// What is asked by itself.
-const SINGLE: usize = 7;
+const SINGLE: usize = 0;
+const RESIGN: usize = 1;
+const RENEW: usize = 2;
+const ATTEMPT: usize = 3;
+const REGISTER: usize = 4;
+const UNREGISTER: usize = 5;
+const READ: usize = 6;
+const OTHERS: usize = 7;
 
 impl<T> Queue<T> {
     /// How many questions go into one statement at most, so that one that takes too long endangers no more.
@@ -82,7 +82,7 @@ impl<T> Queue<T> {
             dialect,
             waiting: core::array::from_fn(|_| VecDeque::new()),
             singly: [0; KINDS],
-            turns: 0,
+            last: SINGLE,
             apart: BTreeSet::new(),
             single_again: Timestamp::ZERO,
             alone: false,
@@ -126,6 +126,7 @@ impl<T> Queue<T> {
                 }
             }
             if !turn.is_empty() {
+                self.last = kind;
                 break;
             }
         }
@@ -133,17 +134,8 @@ impl<T> Queue<T> {
     }
 
     /// The kinds in the order of this turn.
-    fn order(&mut self, now: Timestamp) -> [usize; KINDS] {
-        self.turns = self.turns.wrapping_add(1);
-        let mut others = [ATTEMPT, REGISTER, UNREGISTER, READ, OTHERS, SINGLE];
-        let shift = self.turns / 2 % others.len();
-        others.rotate_left(shift);
-        let [a, b, c, d, e, f] = others;
-        let mut order = match self.turns % 4 {
-            1 => [RESIGN, RENEW, a, b, c, d, e, f],
-            3 => [RENEW, RESIGN, a, b, c, d, e, f],
-            _ => [a, b, c, d, e, f, RESIGN, RENEW],
-        };
+    fn order(&self, now: Timestamp) -> [usize; KINDS] {
+        let mut order = core::array::from_fn(|kind| (self.last + 1 + kind) % KINDS);
         if now < self.single_again {
             order.sort_by_key(|kind| *kind == SINGLE);
         }
@@ -285,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_turn_is_for_what_cannot_wait() {
+    fn the_kinds_take_turns_and_go_together() {
         let mut queue = queue();
         let resign = Query::Resign { epoch: Epoch::new(7) };
         let register = Query::Register { ttl: Duration::from_secs(15), sweep: false };
@@ -301,7 +293,7 @@ mod tests {
             join(&mut queue, name, query);
         }
         assert_eq!(queue.len(), 7);
-        let expected = ["resign", "register", "renew renewed", "read reads", "others"];
+        let expected = ["resign", "renew renewed", "register", "read reads", "others"];
         assert_eq!(turns(&mut queue), expected);
     }
 
@@ -315,7 +307,7 @@ mod tests {
         }
         join(&mut queue, "left", &Query::Unregister);
         join(&mut queue, "alone", &Query::Others);
-        let first: Vec<_> = (0..14).map(|_| names(&next(&mut queue)).join(" ")).collect();
+        let first: Vec<_> = (0..4).map(|_| names(&next(&mut queue)).join(" ")).collect();
         for name in ["left", "alone"] {
             assert!(first.contains(&name.to_owned()), "{name}: {first:?}");
         }
@@ -436,18 +428,6 @@ mod tests {
             Query::TakeOver { seen, epoch, holder: None, renewals: 0, server, ttl, clock_step };
         ["a", "b"].iter().for_each(|name| join(&mut queue, name, &take_over));
         assert_eq!(turns(&mut queue), ["a", "b"]);
-    }
-
-    /// They are asked one by one where the server knows no statements for many.
-    #[test]
-    fn renewals_and_resignations_take_turns() {
-        let mut queue = queue();
-        queue.cannot_merge(Vec::new());
-        for _ in 0..4 {
-            join(&mut queue, "leaves", &Query::Resign { epoch: Epoch::new(7) });
-            join(&mut queue, "leads", &renew());
-        }
-        assert_eq!(turns(&mut queue)[..5], ["leaves", "leaves", "leads", "leaves", "leaves"]);
     }
 
     #[test]
