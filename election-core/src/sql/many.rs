@@ -196,7 +196,10 @@ impl<'a> Merged<'a> {
             Stage::Seed if many.seed_fence.is_some() => Some(Stage::SeedFence),
             Stage::Seed | Stage::SeedFence => Some(self.change()),
             Stage::Begin => Some(Stage::Lock),
-            Stage::Lock => Some(self.was_locked(rows)),
+            Stage::Lock => {
+                self.was_locked(rows);
+                Some(Stage::Act)
+            }
             Stage::Act if self.is_transaction() => {
                 let locked = self.locked.iter().filter(|locked| **locked).count();
                 if usize::try_from(affected) != Ok(locked) {
@@ -233,7 +236,7 @@ impl<'a> Merged<'a> {
         if self.attempts() && (won || committed) { Failure::Ambiguous } else { why }
     }
 
-    fn was_locked(&mut self, rows: &[Vec<Value<'_>>]) -> Stage {
+    fn was_locked(&mut self, rows: &[Vec<Value<'_>>]) {
         for row in rows {
             if let Some(place) = self.place(row, 0) {
                 self.locked[place] = true;
@@ -242,7 +245,6 @@ impl<'a> Merged<'a> {
         if !self.attempts() {
             self.take(rows, 0, renewed);
         }
-        if rows.is_empty() { Stage::Commit } else { Stage::Act }
     }
 
     /// The questions' own statement has said this.

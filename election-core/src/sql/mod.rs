@@ -14,8 +14,8 @@
 //! What holds in every dialect:
 //!
 //! * Each call is one atomic statement. A won attempt, a renewal and a resignation take exactly one
-//!   call. (Questions that are [merged](Statements::merge) take one for all; renewals on MySQL, a
-//!   transaction.)
+//!   call. ([Merged](Statements::merge) renewals and resignations take one for all, attempts a few; on MySQL
+//!   renewals and attempts are a transaction.)
 //! * The database's clock decides about expiry, read when the statement executes. No statement uses
 //!   a clock that stands still during a transaction.
 //! * The leader row is never deleted: it keeps the newest epoch, so that the next one is higher.

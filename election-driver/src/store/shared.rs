@@ -45,7 +45,7 @@ pub struct SharedStore {
     attempt_timeout: Duration,
 }
 
-/// What a shared store has done and has to do. Two of them, some time apart, give the rates.
+/// Counters of a shared store. Sample them twice and subtract to get rates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SharedStatus {
@@ -53,9 +53,9 @@ pub struct SharedStatus {
     pub elections: usize,
     /// How many questions waited when the last statement was done.
     pub waiting: usize,
-    /// How many statements it has run.
+    /// How many batches it has asked: mostly one statement each, a few for attempts.
     pub statements: u64,
-    /// How many questions these have asked. Divided by the statements: how many are asked together.
+    /// How many questions these have asked. Divided by the statements, the average size of a batch.
     pub questions: u64,
 }
 
