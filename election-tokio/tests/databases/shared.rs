@@ -2,17 +2,30 @@
 
 use crate::{
     database::{Backend, LONG, SHORT, Served, Tx, until},
-    servers::counted::{MOST, listed, sessions},
+    servers::{
+        counted::{MOST, listed, sessions},
+        links::says,
+    },
 };
 use election_core::{Epoch, Namespace};
-use election_testing::Kind;
-use election_tokio::{Election, Handle, SharedStore};
+use election_driver::conformance::tasks::timeout;
+use election_testing::{Kind, Proxy};
+use election_tokio::{Election, Handle, SharedStore, Tokio};
 use futures_lite::future::or;
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 const MANY: usize = 60;
 /// No lease of this length ends for want of processor time.
 const MIDDLE: Duration = Duration::from_secs(3);
+/// For how long a session may keep rows locked whose process says nothing more: far less than it may
+/// be idle.
+const HUNG: Duration = Duration::from_secs(20);
 
 fn start(store: &SharedStore, name: &str, node: &str, ttl: Duration) -> Handle {
     let election = Election::builder(name).node(node).ttl(ttl).store(store.clone());
@@ -239,7 +252,35 @@ async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
     shut_down(leaders).await;
 }
 
+/// It has locked rows for attempts and says nothing more, nor does the server hear of its end.
+async fn locks_of_a_process_that_hangs_end_with_its_turn<B: Served>(database: B) {
+    let link = Proxy::to(database.server().port());
+    link.set_keeping(true);
+    let locks = Arc::<AtomicBool>::default();
+    let seen = locks.clone();
+    link.deafen_whenever(move |said| {
+        let prepared = b"FOR UPDATE SKIP LOCKED"; // and executed with what follows
+        let now = says(said, prepared) && !said.ends_with(prepared);
+        seen.fetch_or(now, Ordering::Relaxed);
+        now
+    });
+    let hangs = all(&Election::share(database.store_at(link.port())), "a", MIDDLE);
+    while !locks.load(Ordering::Relaxed) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    link.set_refusing(true); // or it would end its session itself
+    let locking = "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_rows_locked > 0";
+    while database.server().administer("election", locking) == "0" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    drop(hangs);
+    let leaders = all(&Election::share(database.sql()), "b", MIDDLE);
+    timeout::<Tokio, _>(HUNG, led(&leaders)).await.expect("rows that nobody locks");
+    shut_down(leaders).await;
+}
+
 tests! {
+    locks_of_a_process_that_hangs_end_with_its_turn: mariadb;
     a_locked_row_of_a_small_table_costs_no_other_its_lease: postgres mariadb;
     every_election_hears_of_changes: sqlite postgres;
     locked_rows_do_not_starve_the_others: postgres mariadb;

@@ -8,6 +8,7 @@ mod failures;
 mod fence;
 mod races;
 mod sessions;
+mod shared;
 mod support;
 
 use election_testing::Galera;
@@ -46,6 +47,7 @@ async fn servers_are_killed_frozen_and_cut_off() {
     make_the_tables(&mut nodes).await;
     fence::makes_its_table(&mut nodes).await;
     patiently("killed", failures::the_leaders_server_is_killed_and_rejoins(&mut cluster)).await;
+    patiently("many", shared::one_process_leads_each_of_many(&mut cluster)).await;
     patiently("refuses", failures::a_list_passes_over_a_server_that_refuses(&cluster, &mut nodes))
         .await;
     patiently("list", failures::a_list_outlives_the_first_server(&mut cluster, &mut nodes)).await;

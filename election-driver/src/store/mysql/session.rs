@@ -56,14 +56,20 @@ pub(super) async fn bound(
     }
 }
 
-/// From now on the session may be idle for as long as between two calls, and wait for locks.
+/// From now on the session may be idle for as long as between two calls, and wait for locks. In a transaction
+/// of its own it may not (MySQL, to which what follows M! is a comment, cannot tell): a process that hangs
+/// there would keep rows locked.
 pub(super) async fn open(
     connection: &mut MySqlConnection,
     timeouts: Timeouts,
 ) -> Result<(), StoreError> {
     let Some(idle) = timeouts.idle() else { return Ok(()) };
     let (idle, locks) = (idle.as_secs(), locks(timeouts.lock()));
-    let open = format!("SET SESSION wait_timeout = {idle}, net_read_timeout = DEFAULT, {locks}");
+    let transaction = timeouts.opening().as_secs();
+    let open = format!(
+        "SET SESSION wait_timeout = {idle}, net_read_timeout = DEFAULT, {locks} \
+         /*M!100300 , idle_transaction_timeout = {transaction} */"
+    );
     match connection.execute(AssertSqlSafe(open)).await {
         Err(error) if error.as_database_error().is_none() || is_given_up(&error) => {
             Err(explain(error, Failure::Transient))

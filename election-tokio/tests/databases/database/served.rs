@@ -26,7 +26,7 @@ pub(crate) struct OnMariaDb {
 }
 
 /// A database behind a server of its own.
-pub(crate) trait Served: Backend {
+pub(crate) trait Served: Backend<Store = SqlStore<<Self as Backend>::Client>> {
     const KIND: Kind;
     async fn on(server: Server) -> Self;
     /// A store that reaches the server at another port.

@@ -54,7 +54,7 @@ async fn no_second_listener_behind_a_link_that_swallows_answers(database: OnPost
 /// The first words with which an elector's new session ends the one before it.
 pub(super) const ENDS: [&[u8]; 2] = [b"pg_terminate_backend", b"IS_USED_LOCK"];
 
-pub(super) fn says(said: &[u8], words: &[u8]) -> bool {
+pub(crate) fn says(said: &[u8], words: &[u8]) -> bool {
     said.windows(words.len()).any(|part| part == words)
 }
 

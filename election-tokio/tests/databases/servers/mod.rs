@@ -6,7 +6,7 @@ pub(crate) mod counted;
 mod faults;
 mod hosts;
 mod lingering;
-mod links;
+pub(crate) mod links;
 mod listener;
 mod locked;
 mod notifications;
