@@ -1,7 +1,7 @@
-//! Electors whose task is dropped, and electors that only look on.
+//! Electors whose task is dropped, that only observe, or that share a store.
 
 use super::sqlite::*;
-use crate::{Election, Stopped};
+use crate::{Election, SharedStore, Stopped};
 
 /// A driver dropped while it leads ends leadership at once and says so.
 pub async fn a_driver_dropped_while_leading_ends_leadership<R: Runtime + Default>(
@@ -45,4 +45,26 @@ pub async fn an_observer_follows_and_never_leads<R: Runtime + Default>(place: In
     observer.watch().until(|status| status.leader.is_none()).await;
     observer.shutdown().await;
     assert!(line.log().iter().all(|asked| asked.query == Query::Observe), "it writes nothing");
+}
+
+/// The store's tasks ask, wait and listen on the runtime, whichever it is.
+pub async fn elections_share_a_store<R: Runtime + Default>(place: InFile<R>) {
+    let start = |store: &SharedStore, name, node| {
+        let election = Election::<R>::builder(name).node(node).ttl(LONG).store(store.clone());
+        election.build().unwrap().start()
+    };
+    let (ours, theirs) = (Election::<R>::share(place.store()), Election::<R>::share(place.store()));
+    let [one, other] = ["one", "other"].map(|name| start(&ours, name, "a"));
+    let epoch = one.elected().await.unwrap().epoch();
+    let stays = other.elected().await.unwrap();
+    let heir = start(&theirs, "one", "b");
+    assert_eq!(followed(&heir).await, epoch);
+    heir.watch().until(|status| status.listening).await;
+    one.resign().await.unwrap();
+    assert!(heir.elected().await.unwrap().epoch() > epoch);
+    assert!(stays.check().is_ok());
+    drop(stays);
+    for handle in [one, other, heir] {
+        handle.shutdown().await;
+    }
 }

@@ -16,6 +16,7 @@ macro_rules! conformance {
             handle {
                 a_driver_dropped_while_leading_ends_leadership
                 an_observer_follows_and_never_leads
+                elections_share_a_store
             }
             work {
                 work_that_ignores_its_loss_is_stopped_by_force
