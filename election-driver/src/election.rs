@@ -104,6 +104,9 @@ impl<R: Runtime + Default> Election<R, NoStore> {
     /// One store for many elections of this process: each takes a clone, and all of them use one
     /// connection. Begins two tasks on the runtime, which end with the last clone.
     ///
+    /// # Panics
+    /// Outside of the runtime, if that runs tasks only for those inside (tokio).
+    ///
     /// ```no_run
     /// # use election_driver::{Election, Runtime, SqlStore};
     /// # #[cfg(feature = "sqlite")]

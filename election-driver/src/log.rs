@@ -399,7 +399,7 @@ pub(crate) fn outage_over(Word { lasts, failures, .. }: Word) {
 
 /// Whether nobody on the same connection gets an answer.
 pub(crate) fn out_of_reach(error: &StoreError) -> bool {
-    matches!(error.kind, Failure::Transient | Failure::Ambiguous)
+    error.code().is_some() || matches!(error.kind, Failure::Transient | Failure::Ambiguous)
 }
 
 fn is_about_list(query: &Query) -> bool {

@@ -21,8 +21,8 @@
 //! | --- | --- | --- |
 //! | [`election_store_elections`](STORE_ELECTIONS) | gauge | electors that use the store |
 //! | [`election_store_waiting`](STORE_WAITING) | gauge | questions that waited when the last statement was done |
-//! | [`election_store_statements_total`](STORE_STATEMENTS) | counter | statements |
-//! | [`election_store_questions_total`](STORE_QUESTIONS) | counter | questions that they asked: divided by the statements, how many are asked together |
+//! | [`election_store_batches_total`](STORE_BATCHES) | counter | batches |
+//! | [`election_store_questions_total`](STORE_QUESTIONS) | counter | questions that they asked: divided by the batches, their average size |
 //!
 //! A node of a quorum asks no database. In place of the attempts it has:
 //!
@@ -84,8 +84,8 @@ pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 pub const STORE_ELECTIONS: &str = "election_store_elections";
 /// How many questions waited for a shared store's connection when its last statement was done.
 pub const STORE_WAITING: &str = "election_store_waiting";
-/// How many statements a shared store has run.
-pub const STORE_STATEMENTS: &str = "election_store_statements_total";
+/// How many batches a shared store has asked.
+pub const STORE_BATCHES: &str = "election_store_batches_total";
 /// How many questions these have asked.
 pub const STORE_QUESTIONS: &str = "election_store_questions_total";
 
@@ -282,11 +282,11 @@ mod facade {
     #[cfg(feature = "_sql")]
     #[allow(clippy::cast_precision_loss)] // a gauge of a number of things
     pub(crate) fn shared(store: &Arc<str>, status: &crate::SharedStatus, asked: u64) {
-        use super::{STORE_ELECTIONS, STORE_QUESTIONS, STORE_STATEMENTS, STORE_WAITING};
+        use super::{STORE_BATCHES, STORE_ELECTIONS, STORE_QUESTIONS, STORE_WAITING};
         let store = SharedString::from(store.clone());
         gauge!(STORE_ELECTIONS, "store" => store.clone()).set(status.elections as f64);
         gauge!(STORE_WAITING, "store" => store.clone()).set(status.waiting as f64);
-        counter!(STORE_STATEMENTS, "store" => store.clone()).increment(1);
+        counter!(STORE_BATCHES, "store" => store.clone()).increment(1);
         counter!(STORE_QUESTIONS, "store" => store).increment(asked);
     }
 

@@ -298,8 +298,8 @@ pub trait Client: Clone + Send + Sync + 'static {
         false
     }
 
-    /// Derives this client's own timeouts from the elector's timing.
-    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration);
+    /// Waits no longer than this.
+    fn bound_waits(&mut self, timeouts: Timeouts);
 
     /// What the database tells unasked.
     fn news(&self, pause: Pause) -> NewsStream;

@@ -28,6 +28,8 @@ pub enum StoreErrorCode {
     /// There are no tables of an election, or they lack a column: they are of an older version, or
     /// another program's.
     Tables,
+    /// The server, or the session, accepts no writes.
+    ReadOnly,
 }
 
 impl StoreError {

@@ -7,7 +7,7 @@ mod settings;
 
 use super::{
     Pause,
-    calls::sqlx_calls,
+    calls::{concerns_a_row, sqlx_calls},
     choice::Choice,
     client::{Client, Reach},
     hosts,
@@ -249,7 +249,7 @@ impl Client for MySqlServer {
 
     /// The session is as good as before.
     fn is_refusal(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict || Self::cannot_merge(error)
+        error.kind == Failure::Conflict || Self::cannot_merge(error) || concerns_a_row(error)
     }
 
     /// Usual when sixteen contenders create one row at the same time.
@@ -332,8 +332,8 @@ impl Client for MySqlServer {
         Some(())
     }
 
-    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
-        self.timeouts = Timeouts::of(attempt_timeout, ttl);
+    fn bound_waits(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
     }
 
     /// There is nothing to listen to; the elector polls.

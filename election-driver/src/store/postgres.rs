@@ -14,7 +14,7 @@ mod standbys;
 
 use super::{
     Pause,
-    calls::{Cause, sqlx_calls},
+    calls::{Cause, concerns_a_row, sqlx_calls},
     choice::Choice,
     client::Client,
     hosts::{self, Target},
@@ -213,7 +213,7 @@ impl Client for PgServer {
     }
 
     fn is_refusal(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict || is(error, DENIED)
+        error.kind == Failure::Conflict || is(error, DENIED) || concerns_a_row(error)
     }
 
     fn lacks_right(error: &StoreError) -> bool {
@@ -396,9 +396,9 @@ impl Client for PgServer {
         Some(())
     }
 
-    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
-        self.timeouts = Timeouts::of(attempt_timeout, ttl);
-        if let Some(ours) = self.timeouts.idle().filter(|_| !self.pooled) {
+    fn bound_waits(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
+        if let (Some(ours), Some(ttl), false) = (timeouts.idle(), timeouts.ttl(), self.pooled) {
             self.idle.warn(&self.place(), ours, ttl);
         }
     }

@@ -7,7 +7,7 @@
 
 mod subscribers;
 
-use super::{client::Client, sql::SqlStore};
+use super::{client::Client, sql::SqlStore, timeouts::Timeouts};
 use crate::{
     Notifications, Pause, Runtime, Store, StoreError, log, metrics, now,
     outage::{Gravity, Outage},
@@ -21,7 +21,7 @@ use election_core::{
 use futures_lite::future::or;
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -51,11 +51,11 @@ pub struct SharedStore {
 pub struct SharedStatus {
     /// How many electors use it.
     pub elections: usize,
-    /// How many questions waited when the last statement was done.
+    /// How many questions waited when the last batch was done.
     pub waiting: usize,
-    /// How many batches it has asked: mostly one statement each, a few for attempts.
-    pub statements: u64,
-    /// How many questions these have asked. Divided by the statements, the average size of a batch.
+    /// How many batches it has asked: one statement each, a few for attempts.
+    pub batches: u64,
+    /// How many questions these have asked. Divided by the batches, their average size.
     pub questions: u64,
 }
 
@@ -72,8 +72,10 @@ struct Shared {
 #[derive(Default)]
 struct Work {
     waiting: AtomicUsize,
-    statements: AtomicU64,
+    batches: AtomicU64,
     questions: AtomicU64,
+    /// Why the last batch failed, if it did.
+    error: Mutex<Option<String>>,
 }
 
 /// What clones tell the task that asks the database.
@@ -147,8 +149,12 @@ impl Store for SharedStore {
         let _ = self.shared.orders.try_send(Order::Ask(asked));
         answer.recv().await.unwrap_or_else(|_| {
             if !self.shared.orders.is_closed() {
-                let context = "the question waited too long for the connection of the shared store, \
-                               and was not asked; if that goes on, share several stores";
+                let waited = "the question waited too long for the connection of the shared store, and was \
+                              not asked";
+                let context = match &*self.shared.work.error() {
+                    Some(why) => format!("{waited}; the last one failed: {why}"),
+                    None => format!("{waited}; if that goes on, share several stores"),
+                };
                 return Err(StoreError::new(Failure::Transient, context));
             }
             let context = "the runtime on which the store was shared has ended; share it anew on \
@@ -196,11 +202,15 @@ struct Asker<C: Client> {
 }
 
 impl Work {
+    fn error(&self) -> MutexGuard<'_, Option<String>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn status(&self, subscribers: &Subscribers) -> SharedStatus {
         SharedStatus {
             elections: subscribers.count(),
             waiting: self.waiting.load(Ordering::Relaxed),
-            statements: self.statements.load(Ordering::Relaxed),
+            batches: self.batches.load(Ordering::Relaxed),
             questions: self.questions.load(Ordering::Relaxed),
         }
     }
@@ -235,7 +245,7 @@ impl<C: Client> Asker<C> {
                 let (shortest, longest) = self.bounds.unwrap_or((attempt, ttl));
                 let (attempt, ttl) = (shortest.min(attempt), longest.max(ttl));
                 if self.bounds.replace((attempt, ttl)) != Some((attempt, ttl)) {
-                    self.store.bound(attempt, ttl);
+                    self.store.bound(Timeouts::of(attempt, ttl).shared());
                     self.outage = Some(Outage::of_database(attempt, ttl));
                 }
             }
@@ -271,18 +281,20 @@ impl<C: Client> Asker<C> {
             }
             Err(error) if merged && C::cannot_merge(&error) => self.queue.cannot_merge(turn),
             Err(error) => {
-                for asked in self.queue.failed(turn, error.kind, since, now()) {
+                let all = log::out_of_reach(&error);
+                let kind = if all { Failure::Transient } else { error.kind };
+                for asked in self.queue.failed(turn, kind, since, now()) {
                     let _ = asked.asker.try_send(Err(error.shared()));
                 }
             }
         }
     }
 
-    /// Counts a statement that asked so many questions.
+    /// Counts a batch of so many questions.
     fn count(&self, asked: usize) {
         let asked = asked as u64;
         self.work.waiting.store(self.queue.len(), Ordering::Relaxed);
-        self.work.statements.fetch_add(1, Ordering::Relaxed);
+        self.work.batches.fetch_add(1, Ordering::Relaxed);
         self.work.questions.fetch_add(asked, Ordering::Relaxed);
         metrics::shared(&self.place, &self.work.status(&self.subscribers), asked);
     }
@@ -290,6 +302,7 @@ impl<C: Client> Asker<C> {
     /// Logs what concerns all elections: that the database is out of reach, or does not notify.
     fn tell(&mut self, asked: Timestamp, error: Option<&StoreError>) {
         let now = now();
+        *self.work.error() = error.map(StoreError::told);
         self.subscribers.asked(now, error);
         if let Some(outage) = &mut self.outage {
             tell(outage, asked, now, error);
@@ -302,8 +315,11 @@ fn tell(outage: &mut Outage, asked: Timestamp, now: Timestamp, error: Option<&St
     match error {
         None => outage.answered(now).into_iter().for_each(log::outage_over),
         Some(error) if log::out_of_reach(error) => {
-            let opening = error.is_connecting(); // as an ordinary start over a slow link
-            let gravity = if opening { Gravity::Usual } else { Gravity::Passing };
+            let gravity = match error.kind {
+                Failure::Fatal => Gravity::Fatal,
+                _ if error.is_connecting() => Gravity::Usual, // an ordinary start over a slow link
+                _ => Gravity::Passing,
+            };
             if let Some(word) = outage.failed(asked, now, gravity) {
                 log::outage(word, &log::chain(error));
             }
@@ -315,16 +331,17 @@ fn tell(outage: &mut Outage, asked: Timestamp, now: Timestamp, error: Option<&St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::StoreErrorCode;
 
     #[test]
     fn only_what_keeps_all_from_an_answer_is_an_outage() {
         let (attempt, ttl) = (Duration::from_secs(2), Duration::from_secs(15));
-        let told = |kinds: &[Failure]| {
+        let told = |kinds: &[Failure], code| {
             log::capture::told(|| {
                 let mut outage = Outage::of_database(attempt, ttl);
                 let mut at = Timestamp::ZERO;
                 for kind in kinds {
-                    let error = StoreError::new(*kind, "it does not work");
+                    let error = StoreError::new(*kind, "it does not work").coded(code);
                     at = at + Duration::from_secs(1);
                     tell(&mut outage, at, at, Some(&error));
                 }
@@ -332,7 +349,8 @@ mod tests {
             })
         };
         use Failure::{Ambiguous, Conflict, Fatal, Transient};
-        assert_eq!(told(&[Transient, Ambiguous, Transient]), ["outage", "outage_over"]);
-        assert_eq!(told(&[Conflict, Fatal, Conflict, Fatal]), [] as [&str; 0]);
+        assert_eq!(told(&[Transient, Ambiguous, Transient], None), ["outage", "outage_over"]);
+        assert_eq!(told(&[Conflict, Fatal, Conflict, Fatal], None), [] as [&str; 0]);
+        assert_eq!(told(&[Fatal; 3], Some(StoreErrorCode::Tables)), ["outage", "outage_over"]);
     }
 }

@@ -7,6 +7,7 @@ use super::{
     link::{Link, Use},
     news,
     session::{Session, migrate},
+    timeouts::Timeouts,
 };
 use crate::{Notifications, Store, StoreError, now};
 use election_core::{
@@ -14,7 +15,7 @@ use election_core::{
     lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
     sql::{Call, CandidateRow, ElectionRow, Question, Schema, Statements, Tables},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// The leader row in a SQL database, over sqlx.
 ///
@@ -325,8 +326,8 @@ impl<C: Client> SqlStore<C> {
         Ok(asked)
     }
 
-    pub(super) fn bound(&mut self, attempt_timeout: Duration, ttl: Duration) {
-        self.client.bound_waits(attempt_timeout, ttl);
+    pub(super) fn bound(&mut self, timeouts: Timeouts) {
+        self.client.bound_waits(timeouts);
         self.link = Link::default(); // it was opened with other bounds
     }
 
@@ -413,7 +414,7 @@ fn unreached() -> StoreError {
 
 impl<C: Client> Store for SqlStore<C> {
     fn prepare(&mut self, config: &Config) {
-        self.bound(config.attempt_timeout(), config.ttl());
+        self.bound(Timeouts::of(config.attempt_timeout(), config.ttl()));
     }
 
     async fn answer(

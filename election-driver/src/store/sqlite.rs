@@ -29,7 +29,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 /// The leader row in a SQLite file, for processes on one machine.
@@ -244,8 +243,8 @@ impl Client for SqliteFile {
         files::touch(&self.path);
     }
 
-    fn bound_waits(&mut self, attempt_timeout: Duration, ttl: Duration) {
-        self.timeouts = Timeouts::of(attempt_timeout, ttl);
+    fn bound_waits(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
     }
 
     fn news(&self, _: Pause) -> NewsStream {

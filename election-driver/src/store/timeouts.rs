@@ -7,9 +7,10 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     longest: Duration,
-    /// Only within an elector, which soon repeats a call that fails for lack of time, and keeps to
-    /// a pace.
-    idle: Option<Duration>,
+    /// Of an elector, which soon repeats a call that fails for lack of time, and keeps to a pace.
+    ttl: Option<Duration>,
+    /// Many elections share the connection.
+    shared: bool,
 }
 
 /// How far an attempt to connect has got, and who ends its session if the link fails.
@@ -44,12 +45,17 @@ const IDLE: Duration = Duration::from_secs(60);
 
 impl Timeouts {
     /// Without an elector that would have given its timing.
-    pub(super) const ALONE: Self = Self { longest: Duration::from_secs(10), idle: None };
+    pub(super) const ALONE: Self =
+        Self { longest: Duration::from_secs(10), ttl: None, shared: false };
 
     /// The waits that fit into one attempt of an elector.
     pub(super) fn of(attempt_timeout: Duration, ttl: Duration) -> Self {
-        let idle = ttl.saturating_mul(4).max(IDLE);
-        Self { longest: attempt_timeout, idle: Some(idle) }
+        Self { longest: attempt_timeout, ttl: Some(ttl), shared: false }
+    }
+
+    /// The same for a connection that many elections share.
+    pub(super) fn shared(self) -> Self {
+        Self { shared: true, ..self }
     }
 
     /// The wait for a lock that another session holds. PostgreSQL counts anew for each lock, and a
@@ -68,9 +74,15 @@ impl Timeouts {
 
     /// What the server allows a session in use to stay idle, in whole seconds; nothing is known of
     /// the pace at which an application calls.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(super) fn idle(self) -> Option<Duration> {
-        self.idle.map(|idle| Duration::from_secs(idle.as_secs()))
+        let idle = self.ttl?.saturating_mul(4).max(IDLE);
+        Some(Duration::from_secs(idle.as_secs()))
+    }
+
+    /// The ttl of the elector.
+    #[cfg(feature = "postgres")]
+    pub(super) fn ttl(self) -> Option<Duration> {
+        self.ttl
     }
 
     /// How long to wait for an attempt to connect after it was begun or the server was last heard,
@@ -84,7 +96,7 @@ impl Timeouts {
             Stage::Outside => doubled(self.ended()).min(LONGEST),
             Stage::Inside => doubled(UNHEARD).min(LONGEST_UNHEARD),
             Stage::Bounded | Stage::Known => self.ended(),
-            Stage::Lasting => self.idle.map_or(UNHEARD, |idle| idle + self.ended()),
+            Stage::Lasting => self.idle().map_or(UNHEARD, |idle| idle + self.ended()),
         }
     }
 
@@ -108,6 +120,13 @@ impl Timeouts {
         self.longest - self.longest / 8
     }
 
+    /// The same where a wait for a lock can only be bounded like this: who waits for one must not take
+    /// the time of all others.
+    #[cfg(feature = "mysql")]
+    pub(super) fn statement_or_lock(self) -> Duration {
+        if self.shared { self.lock() } else { self.statement() }
+    }
+
     /// The time for everything within one call, connecting included, on this side.
     pub(super) fn call(self) -> Duration {
         self.longest - self.longest / 16
@@ -115,7 +134,7 @@ impl Timeouts {
 
     /// Whether the statements of an elector are going to be run again and again.
     pub(super) fn repeats(self) -> bool {
-        self.idle.is_some()
+        self.ttl.is_some()
     }
 
     /// Whether a connection has come too late for a call that began this long ago. Connecting takes

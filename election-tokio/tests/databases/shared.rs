@@ -75,7 +75,7 @@ async fn each_election_has_a_leader_that_stays<B: Backend>(database: B) {
     assert_eq!(led(&leaders).await, epochs);
     let status = store.status();
     assert_eq!(status.elections, MANY);
-    assert!(status.questions >= 4 * MANY as u64 && status.statements > 0, "{status:?}");
+    assert!(status.questions >= 4 * MANY as u64 && status.batches > 0, "{status:?}");
     shut_down(leaders).await;
     assert_eq!((store.status().elections, store.status().waiting), (0, 0));
 }
@@ -145,6 +145,23 @@ async fn a_locked_row_costs_no_other_its_lease<B: Backend>(database: B) {
     assert_eq!(held, expected);
     locked.rollback().await.unwrap();
     assert!(leaders[7].elected().await.unwrap().epoch() > epochs[7]);
+    shut_down(leaders).await;
+}
+
+/// Each batch with that row fails as a whole.
+async fn a_row_that_a_trigger_refuses_costs_no_other_its_lease<B: Backend>(database: B) {
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", MIDDLE);
+    let epochs = led(&leaders).await;
+    for statement in B::REFUSE {
+        database.execute(statement).await;
+    }
+    until(&leaders[7], |status| status.tenure.is_none()).await;
+    let told = until(&leaders[7], |status| status.error.is_some()).await.error.unwrap();
+    assert!(told.to_string().contains("refused"), "{told}");
+    for (at, leader) in leaders.iter().enumerate().filter(|(at, _)| *at != 7) {
+        assert_eq!(leader.lease().map(|lease| lease.epoch()), Some(epochs[at]));
+    }
     shut_down(leaders).await;
 }
 
@@ -218,6 +235,20 @@ async fn a_store_whose_runtime_has_ended_says_so<B: Backend>(database: B) {
     drop(store); // outside of the runtime that it was used on
 }
 
+/// What keeps all from an answer is not asked for each.
+async fn a_missing_table_fails_a_batch_as_a_whole<B: Backend>(database: B) {
+    database.execute("ALTER TABLE election_leader RENAME TO elsewhere").await;
+    let store = Election::share(database.sql());
+    let leaders = all(&store, "a", LONG);
+    for leader in &leaders {
+        until(leader, |status| status.error.is_some()).await;
+    }
+    assert!(store.status().batches < MANY as u64 / 4, "{:?}", store.status());
+    database.execute("ALTER TABLE elsewhere RENAME TO election_leader").await;
+    led(&leaders).await;
+    shut_down(leaders).await;
+}
+
 /// One that asks, and on PostgreSQL one that listens, however many elections there are.
 async fn many_elections_have_the_sessions_of_one<B: Served>(database: B) {
     let store = Election::share(database.sql());
@@ -281,9 +312,11 @@ async fn locks_of_a_process_that_hangs_end_with_its_turn<B: Served>(database: B)
 
 tests! {
     locks_of_a_process_that_hangs_end_with_its_turn: mariadb;
+    a_row_that_a_trigger_refuses_costs_no_other_its_lease: sqlite postgres mariadb;
     a_locked_row_of_a_small_table_costs_no_other_its_lease: postgres mariadb;
     every_election_hears_of_changes: sqlite postgres;
     locked_rows_do_not_starve_the_others: postgres mariadb;
+    a_missing_table_fails_a_batch_as_a_whole: sqlite postgres mariadb;
     a_store_whose_runtime_has_ended_says_so: sqlite postgres mariadb;
     many_elections_have_the_sessions_of_one: postgres mariadb;
     all_lead_again_once_the_server_is_back: postgres mariadb;

@@ -14,6 +14,8 @@ pub(super) const SYNTAX: u16 = 1064;
 pub(super) const MISSING: u16 = 1146;
 /// The table has no such column.
 pub(super) const NO_COLUMN: u16 = 1054;
+/// A trigger has said that it fails.
+const RAISED: u16 = 1644;
 /// There is no such variable.
 const NO_VARIABLE: u16 = 1193;
 /// This user may not run such a statement on this table, or in this database.
@@ -67,10 +69,12 @@ const HELD: &str = "another transaction holds the leader row or its table; find 
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     let number = number(&error);
+    let message = error.as_database_error().map_or("", |error| error.message());
+    let found = number.and_then(|number| known(number, message));
     // In that phase only the creation of tables needs more rights than the connection.
     let connecting = otherwise == Failure::Transient;
     explained(error, otherwise, |code, message| meaning(number?, code, message, connecting))
-        .coded(number.and_then(known))
+        .coded(found)
 }
 
 fn meaning(
@@ -160,15 +164,20 @@ fn meaning(
             "the server has no database of this name, or this database user has no right to it; \
              check the name, and grant rights on its tables",
         ),
+        RAISED => (
+            Failure::Fatal,
+            "a trigger on the election's tables failed; correct it, or drop the trigger",
+        ),
         1021 | 1114 => (Failure::Fatal, "the server's disk is full; free some space"),
         _ => return ours(number, message).or_else(|| class(code)),
     })
 }
 
-fn known(number: u16) -> Option<StoreErrorCode> {
+fn known(number: u16, message: &str) -> Option<StoreErrorCode> {
     match number {
         1045 | 1698 | 1130 => Some(StoreErrorCode::Login),
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
+        _ if reads(number, message) => Some(StoreErrorCode::ReadOnly),
         _ => None,
     }
 }

@@ -102,7 +102,7 @@ pub(super) async fn begin(
         progress.heard();
     }
     let name = format!("election {}", Uuid::new_v4());
-    let statement = timeouts.statement();
+    let statement = timeouts.statement_or_lock();
     let mut known = false;
     for wish in [
         // MariaDB's setting, to the millisecond, and for every statement.

@@ -19,6 +19,8 @@ pub(super) const MISSING: &str = "42P01";
 pub(super) const NO_COLUMN: &str = "42703";
 /// Nothing can be written.
 pub(super) const READS: &str = "25006";
+/// A function has said that it fails.
+const RAISED: &str = "P0001";
 /// There is such a table already.
 pub(super) const EXISTS: &str = "42P07";
 /// The server has given the statement up.
@@ -122,7 +124,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "53200" => (Failure::Transient, "the server is out of memory"),
             "40003" => return None,
-            MISSING | NO_COLUMN | DENIED if in_function => (Failure::Fatal, TRIGGER),
+            MISSING | NO_COLUMN | DENIED | RAISED if in_function => (Failure::Fatal, TRIGGER),
             _ => return ours(code, message).or_else(|| class(code)),
         })
     })
@@ -133,6 +135,7 @@ fn known(code: &str) -> Option<StoreErrorCode> {
     match code {
         "28P01" | "28000" => Some(StoreErrorCode::Login),
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
+        READS => Some(StoreErrorCode::ReadOnly),
         _ => None,
     }
 }

@@ -52,6 +52,10 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 Failure::Fatal,
                 "the tables belong to another program; use another file, or rename them",
             ),
+            19 => (
+                Failure::Fatal,
+                "a constraint or trigger on the election's tables refused a row; correct it, or drop it",
+            ),
             10 => (
                 Failure::Ambiguous,
                 "the disk failed to read or write, or the file may not grow (`ulimit -f`)",

@@ -17,7 +17,7 @@ fn a_silent_session_is_replaced_once_the_server_ended_it() {
             assert_eq!(patience, Duration::from_secs(ended), "{ttl} s");
         }
         assert!(timeouts.patience(Stage::Outside, 0) > timeouts.opening());
-        assert!(timeouts.idle.unwrap() >= 4 * Duration::from_secs(ttl));
+        assert!(timeouts.idle().unwrap() >= 4 * Duration::from_secs(ttl));
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) async fn one_that_keeps_the_row_is_named(server: &Server) {
             ["reason=expired", keeps],
         ),
         ("raised", "new.missing := 1", ["has no field", "a trigger function on"]),
-        ("refused", "RAISE EXCEPTION 'not today'", ["event=outage", "not today"]),
+        ("refused", "RAISE EXCEPTION 'not today'", ["a trigger function on", "not today"]),
     ] {
         OnPostgres::create_database(server, at);
         let url = url_of(&server.url(), at);

@@ -47,6 +47,9 @@ pub(crate) trait Backend: Fixture<Runtime = Tokio> + Stores<Store: Clone + Sync>
     /// Loses all leader rows.
     const FORGET: &'static str = "DELETE FROM election_leader";
 
+    /// Refuses each write to the leader row of `tenant-7`, as a trigger of somebody else's.
+    const REFUSE: &'static [&'static str];
+
     /// How it is reached.
     fn url(&self) -> String;
     /// The same store, where a check needs no other.

@@ -97,6 +97,12 @@ impl Backend for OnPostgres {
 
     const WORK: &'static str =
         "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, epoch BIGINT NOT NULL)";
+    const REFUSE: &'static [&'static str] = &[
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+         'BEGIN RAISE EXCEPTION ''refused''; END'",
+        "CREATE TRIGGER refuse BEFORE UPDATE ON election_leader FOR EACH ROW \
+         WHEN (new.ns = 'tenant-7') EXECUTE FUNCTION refuse()",
+    ];
 
     fn url(&self) -> String {
         self.server().url()
@@ -145,6 +151,9 @@ impl Backend for OnMariaDb {
 
     const WORK: &'static str =
         "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL)";
+    const REFUSE: &'static [&'static str] =
+        &["CREATE TRIGGER refuse BEFORE UPDATE ON election_leader FOR EACH ROW \
+         IF new.ns = 'tenant-7' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF"];
     const FORGET: &'static str = "DELETE FROM election_fence; DELETE FROM election_leader";
 
     fn url(&self) -> String {

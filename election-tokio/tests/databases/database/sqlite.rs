@@ -45,6 +45,9 @@ impl Backend for OnSqlite {
 
     const WORK: &'static str =
         "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL)";
+    const REFUSE: &'static [&'static str] =
+        &["CREATE TRIGGER refuse BEFORE UPDATE ON election_leader WHEN new.ns = 'tenant-7' \
+           BEGIN SELECT RAISE(ABORT, 'refused'); END"];
 
     fn url(&self) -> String {
         format!("sqlite:{}", self.directory.path().join("e.db").display())
