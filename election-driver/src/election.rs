@@ -105,7 +105,7 @@ impl<R: Runtime + Default> Election<R, NoStore> {
     /// connection. Begins two tasks on the runtime, which end with the last clone.
     ///
     /// # Panics
-    /// Outside of the runtime, if that runs tasks only for those inside (tokio).
+    /// If called outside the runtime's context, where the runtime requires one (tokio).
     ///
     /// ```no_run
     /// # use election_driver::{Election, Runtime, SqlStore};

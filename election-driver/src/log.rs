@@ -25,7 +25,7 @@ pub use chain::chain;
 pub(crate) use notified::Notified;
 
 use crate::{
-    StoreError,
+    StoreError, StoreErrorCode,
     metrics::op,
     outage::{Gravity, HumanDuration, News, Outage, Word},
 };
@@ -399,7 +399,8 @@ pub(crate) fn outage_over(Word { lasts, failures, .. }: Word) {
 
 /// Whether nobody on the same connection gets an answer.
 pub(crate) fn out_of_reach(error: &StoreError) -> bool {
-    error.code().is_some() || matches!(error.kind, Failure::Transient | Failure::Ambiguous)
+    matches!(error.kind, Failure::Transient | Failure::Ambiguous)
+        || error.code() == Some(StoreErrorCode::Login)
 }
 
 fn is_about_list(query: &Query) -> bool {

@@ -20,7 +20,7 @@
 //! | metric | kind | value |
 //! | --- | --- | --- |
 //! | [`election_store_elections`](STORE_ELECTIONS) | gauge | electors that use the store |
-//! | [`election_store_waiting`](STORE_WAITING) | gauge | questions that waited when the last statement was done |
+//! | [`election_store_waiting`](STORE_WAITING) | gauge | questions that waited when the last batch was done |
 //! | [`election_store_batches_total`](STORE_BATCHES) | counter | batches |
 //! | [`election_store_questions_total`](STORE_QUESTIONS) | counter | questions that they asked: divided by the batches, their average size |
 //!

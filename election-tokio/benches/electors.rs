@@ -1,8 +1,7 @@
 //! What many electors on a shared store cost, beside one with a connection of its own.
 //!
 //! `cargo bench -p election-tokio --bench electors --all-features -- 1000` starts throw-away servers and prints two
-//! lines for each database. The first: the trust that all but one in a hundred looks find left, beside that of one
-//! alone; processor time of so many leaders, and of so many followers; the time from a resignation to the next
+//! lines for each database. The first: the 1st percentile of the trust left, beside that of one alone; processor time of so many leaders, and of so many followers; the time from a resignation to the next
 //! leader, of one among so many and of one alone. The second: when a process is killed that leads a tenth of them,
 //! how much memory each took there, and how long after the kill another leads.
 #![allow(clippy::unwrap_used)]
@@ -22,7 +21,7 @@ const SPAN: Duration = Duration::from_secs(10);
 const HANDOVERS: usize = 21;
 /// Before each handover, so that no wake-up is held back by the one before.
 const PAUSE: Duration = Duration::from_millis(150);
-/// In the process that is killed: which database, and how many elections.
+/// In the process that is killed: the database's URL.
 const VICTIM: &str = "ELECTORS_VICTIM";
 
 fn main() {
@@ -60,15 +59,13 @@ async fn measure<C: Client>(name: &str, url: &str, mut store: SqlStore<C>, n: us
     for leader in &leaders {
         leader.elected().await.unwrap();
     }
-    let (began, left) = (processor(), trust(&leaders.iter().collect::<Vec<_>>()).await);
-    let leading = (processor() - began) / SPAN.as_secs_f64();
+    let left = trust(&leaders.iter().collect::<Vec<_>>()).await;
+    let leading = used().await;
     let followers = many(&Election::share(store.clone()), "b", n);
     for follower in &followers {
         follower.watch().until(|status| status.leader.is_some()).await;
     }
-    let began = processor();
-    tokio::time::sleep(SPAN).await;
-    let following = (processor() - began) / SPAN.as_secs_f64() - leading;
+    let following = used().await - leading;
     let among = handover(&leaders[n / 2], &followers[n / 2]).await;
     println!(
         "electors {name} n={n} trust_p99={:.2} leaders={:.2}% followers={:.2}% \
@@ -85,7 +82,7 @@ async fn measure<C: Client>(name: &str, url: &str, mut store: SqlStore<C>, n: us
 
 /// A process that leads a tenth is killed while another leads the rest.
 async fn killed<C: Client>(name: &str, url: &str, store: SqlStore<C>, n: usize) {
-    let tenth = n / 10;
+    let tenth = (n / 10).max(1);
     let mut victim = Command::new(std::env::current_exe().unwrap());
     victim.arg(tenth.to_string()).env(VICTIM, url).stdout(Stdio::piped());
     let mut victim = victim.spawn().unwrap();
@@ -157,7 +154,7 @@ async fn handover(a: &Handle, b: &Handle) -> Duration {
     times[HANDOVERS / 2]
 }
 
-/// The trust left that all but one in a hundred looks find, in seconds.
+/// The 1st percentile of the trust left, in seconds.
 async fn trust(handles: &[&Handle]) -> f64 {
     let (end, mut left) = (now() + SPAN, Vec::new());
     while now() < end {
@@ -175,6 +172,13 @@ fn resident() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// The share of a processor that this process uses.
+async fn used() -> f64 {
+    let began = processor();
+    tokio::time::sleep(SPAN).await;
+    (processor() - began) / SPAN.as_secs_f64()
 }
 
 /// Processor time of this process so far, in seconds.

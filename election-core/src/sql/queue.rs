@@ -17,8 +17,8 @@
 //! won too late is only given up again.
 //!
 //! What a statement for many leaves out, mostly because somebody else has locked its row, is asked by itself, and may
-//! wait for that lock. An election whose question fails then (its row stays locked, a trigger refuses it) is asked
-//! questions of that kind by itself until one works. While others wait, all these have half of the time at most.
+//! wait for that lock. If it fails then (its row stays locked, a trigger refuses it), this election's questions of that
+//! kind are asked alone until one succeeds. While others wait, these get half of the time at most.
 
 use super::dialect::Dialect;
 use crate::{
@@ -43,8 +43,8 @@ pub struct Queue<T> {
     apart: [BTreeSet<Namespace>; KINDS],
     /// Until then, what is asked by itself goes last.
     single_again: Timestamp,
-    /// The server knows no statements for many.
-    alone: bool,
+    /// The kinds for which the server, or this user, runs no statements for many.
+    alone: [bool; KINDS],
 }
 
 /// A question, and where its answer goes.
@@ -85,7 +85,7 @@ impl<T> Queue<T> {
             last: SINGLE,
             apart: core::array::from_fn(|_| BTreeSet::new()),
             single_again: Timestamp::ZERO,
-            alone: false,
+            alone: core::array::from_fn(|kind| kind == SINGLE),
         }
     }
 
@@ -103,13 +103,8 @@ impl<T> Queue<T> {
 
     /// A question waits from now on.
     pub fn push(&mut self, asked: Asked<T>) {
-        let (kind, namespace) = (kind(&asked.query), &asked.registration.namespace);
-        let apart = self.apart[kind].contains(namespace);
-        if asked.query == Query::Unregister {
-            for apart in &mut self.apart {
-                apart.remove(namespace); // it ends
-            }
-        }
+        let kind = kind(&asked.query);
+        let apart = self.apart[kind].contains(&asked.registration.namespace);
         self.waiting[if apart { SINGLE } else { kind }].push_back(asked);
     }
 
@@ -118,10 +113,9 @@ impl<T> Queue<T> {
     pub fn next(&mut self, now: Timestamp, waits: impl Fn(&T) -> bool) -> Vec<Asked<T>> {
         while !self.is_empty() {
             for kind in self.order(now) {
-                let singly = self.alone || kind == SINGLE;
-                let whole = if singly { 1 } else { Self::TOGETHER };
-                let part = self.parts[kind].pop_front();
-                let together = part.unwrap_or(whole).min(whole).min(self.waiting[kind].len());
+                let whole = if self.alone[kind] { 1 } else { Self::TOGETHER };
+                let part = self.parts[kind].pop_front().unwrap_or(whole);
+                let together = part.min(self.waiting[kind].len());
                 let turn = self.waiting[kind].drain(..together);
                 let turn: Vec<_> =
                     turn.filter(|asked| now < asked.until && waits(&asked.asker)).collect();
@@ -156,7 +150,10 @@ impl<T> Queue<T> {
         let (mut answered, mut left_out) = (Vec::with_capacity(turn.len()), Vec::new());
         for (asked, answer) in turn.into_iter().zip(answers) {
             match answer {
-                Some(answer) => answered.push((asked, answer)),
+                Some(answer) => {
+                    self.ended(&asked);
+                    answered.push((asked, answer));
+                }
                 None => left_out.push(asked),
             }
         }
@@ -169,9 +166,10 @@ impl<T> Queue<T> {
         answered
     }
 
-    /// The questions of a turn, which went out at `since`, have failed by `now`. Returns those for which this is the
-    /// answer: all, or none if one of several stood in the way of the others. Then they are asked next, in parts: whoever
-    /// it was is found after about twice the root of their number, and after no more than three locks.
+    /// The questions of a turn, which went out at `since`, have failed by `now`: none was executed, unless this says
+    /// otherwise (`Transient`, `Ambiguous`). Returns those for which this is the answer: all, or none if one of several
+    /// stood in the way of the others. Those are asked again: one by one if it may wait for a lock, of which there is
+    /// time for no more than two; else in parts, which find it in about twice the root of their number.
     pub fn failed(
         &mut self,
         turn: Vec<Asked<T>>,
@@ -179,34 +177,46 @@ impl<T> Queue<T> {
         since: Timestamp,
         now: Timestamp,
     ) -> Vec<Asked<T>> {
-        // SQLite has one lock for all.
-        let concerns_one = match why {
-            Failure::Conflict => self.dialect != Dialect::Sqlite,
-            Failure::Fatal => true,
-            Failure::Transient | Failure::Ambiguous => false,
+        let size = match why {
+            // SQLite has one lock for all.
+            Failure::Conflict if self.dialect != Dialect::Sqlite => 1,
+            Failure::Fatal => turn.len().isqrt(),
+            Failure::Conflict | Failure::Transient | Failure::Ambiguous => return turn,
         };
         match &*turn {
-            _ if !concerns_one => turn,
+            [] => turn,
             [asked] => {
                 self.single_again = now + now.since(since);
                 self.apart[kind(&asked.query)].insert(asked.registration.namespace.clone());
+                self.ended(asked);
                 turn
             }
             [first, ..] => {
-                let (kind, size) = (kind(&first.query), turn.len().isqrt());
-                self.parts[kind].push_front(turn.len() % size);
-                (0..turn.len() / size).for_each(|_| self.parts[kind].push_front(size));
+                let kind = kind(&first.query);
+                let sizes = turn.chunks(size).map(<[_]>::len).rev();
+                sizes.for_each(|size| self.parts[kind].push_front(size));
                 turn.into_iter().rev().for_each(|asked| self.waiting[kind].push_front(asked));
                 Vec::new()
             }
-            [] => turn,
         }
     }
 
-    /// The server knows no statements for many: every question is asked by itself from now on.
+    /// The server, or this user, runs no statements for many of this kind: from now on each is asked by itself.
     pub fn cannot_merge(&mut self, turn: Vec<Asked<T>>) {
-        self.alone = true;
-        self.waiting[SINGLE].extend(turn);
+        if let Some(first) = turn.first() {
+            let kind = kind(&first.query);
+            self.alone[kind] = true;
+            turn.into_iter().rev().for_each(|asked| self.waiting[kind].push_front(asked));
+        }
+    }
+
+    /// Nothing is known of an election that has left the list.
+    fn ended(&mut self, asked: &Asked<T>) {
+        if asked.query == Query::Unregister {
+            for apart in &mut self.apart {
+                apart.remove(&asked.registration.namespace);
+            }
+        }
     }
 }
 
@@ -490,7 +500,8 @@ mod tests {
         ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
         assert_eq!(turns(&mut queue), ["a", "b"], "a reading may work where a renewal does not");
         join(&mut queue, "a", &Query::Unregister);
-        next(&mut queue);
+        let turn = next(&mut queue);
+        queue.answered(turn, [Some(Answer::Listed)]);
         ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
         assert_eq!(turns(&mut queue), ["a b"], "it has begun anew");
     }

@@ -11,5 +11,5 @@ pub async fn run<C: Client>(
     statements: &Statements,
     call: &Call<'_>,
 ) -> Result<Outcome, StoreError> {
-    Session::<C> { connection, statements, alone: true }.run(call).await
+    Session::<C> { connection, statements, alone: true, bound: None }.run(call).await
 }

@@ -90,13 +90,6 @@ impl Cause {
     }
 }
 
-/// Whether a server has refused what may be one row of many: its values, a constraint, a trigger.
-pub(super) fn concerns_a_row(error: &StoreError) -> bool {
-    let database = Cause::of(error).and_then(sqlx::Error::as_database_error);
-    let code = database.and_then(sqlx::error::DatabaseError::code);
-    code.is_some_and(|code| ["22", "23", "45", "P0"].iter().any(|class| code.starts_with(class)))
-}
-
 /// Whether the connection was there and broke, so that the server may not know that its client has
 /// gone. If the server has reported the error, it sees that.
 pub(super) fn is_lost(error: &StoreError) -> bool {

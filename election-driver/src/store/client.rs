@@ -277,7 +277,7 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// good order and the next statement is judged anew. Without it the connection is closed: where
     /// connecting is slow, a call that always fails would keep the others from ever having one.
     fn is_refusal(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict
+        error.kind == Failure::Conflict || error.concerns_a_row()
     }
 
     /// Whether this error says that the database's user lacks a right.
@@ -293,7 +293,17 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The statement after a migration that succeeded.
     const END_MIGRATION: &'static str;
 
-    /// Whether the server does not know the statements for many elections.
+    /// What goes before each statement for one election, so that it waits for a lock no longer than it may.
+    fn bound_one(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether an error concerns one row of a statement for many, which the server has undone.
+    fn concerns_one(error: &StoreError) -> bool {
+        error.concerns_a_row()
+    }
+
+    /// Whether the server, or this user, does not run such statements for many elections.
     fn cannot_merge(_error: &StoreError) -> bool {
         false
     }

@@ -28,8 +28,8 @@ pub enum StoreErrorCode {
     /// There are no tables of an election, or they lack a column: they are of an older version, or
     /// another program's.
     Tables,
-    /// The server, or the session, accepts no writes.
-    ReadOnly,
+    /// A single row is the reason: its contents, a constraint, or a trigger.
+    Row,
 }
 
 impl StoreError {
@@ -64,6 +64,12 @@ impl StoreError {
     #[must_use]
     pub fn is_connecting(&self) -> bool {
         self.source.as_ref().is_some_and(|source| source.is::<Connecting>())
+    }
+
+    /// Whether the server has undone the statement because of a single row.
+    #[cfg(feature = "_sql")]
+    pub(crate) fn concerns_a_row(&self) -> bool {
+        self.code == Some(StoreErrorCode::Row)
     }
 
     /// The same error, for somebody else who waits for the same statement.

@@ -50,7 +50,7 @@ pub(crate) async fn fence<T: Fenced>(
 ) -> Result<bool, StoreError> {
     let connection = transaction.connection();
     let reach = T::Client::check(connection).await?;
-    let mut session = Session::<T::Client> { connection, statements, alone: false };
+    let mut session = Session::<T::Client> { connection, statements, alone: false, bound: None };
     let fenced = async {
         if session.fence(registration, epoch, reach).await? {
             return Ok(true);

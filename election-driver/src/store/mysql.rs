@@ -7,7 +7,7 @@ mod settings;
 
 use super::{
     Pause,
-    calls::{concerns_a_row, sqlx_calls},
+    calls::sqlx_calls,
     choice::Choice,
     client::{Client, Reach},
     hosts,
@@ -244,12 +244,23 @@ impl Client for MySqlServer {
     }
 
     fn cannot_merge(error: &StoreError) -> bool {
-        is(error, &[SYNTAX])
+        is(error, &[SYNTAX]) || Self::lacks_right(error)
+    }
+
+    /// MariaDB bounds no wait for a lock to less than a second otherwise. What follows M! is a comment to MySQL.
+    fn bound_one(&self) -> Option<String> {
+        let seconds = self.timeouts.lock().as_secs_f64();
+        let bound = format!("/*M!100100 SET STATEMENT max_statement_time = {seconds} FOR */ ");
+        self.timeouts.is_shared().then_some(bound)
+    }
+
+    fn concerns_one(error: &StoreError) -> bool {
+        error.kind == Failure::Conflict || error.concerns_a_row()
     }
 
     /// The session is as good as before.
     fn is_refusal(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict || Self::cannot_merge(error) || concerns_a_row(error)
+        Self::concerns_one(error) || Self::cannot_merge(error)
     }
 
     /// Usual when sixteen contenders create one row at the same time.

@@ -14,7 +14,7 @@ mod standbys;
 
 use super::{
     Pause,
-    calls::{Cause, concerns_a_row, sqlx_calls},
+    calls::{Cause, sqlx_calls},
     choice::Choice,
     client::Client,
     hosts::{self, Target},
@@ -212,8 +212,12 @@ impl Client for PgServer {
         is(error, NO_COLUMN)
     }
 
+    fn concerns_one(error: &StoreError) -> bool {
+        error.kind == Failure::Conflict || error.concerns_a_row()
+    }
+
     fn is_refusal(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict || is(error, DENIED) || concerns_a_row(error)
+        Self::concerns_one(error) || is(error, DENIED)
     }
 
     fn lacks_right(error: &StoreError) -> bool {

@@ -1,7 +1,7 @@
 //! The operations on one connection: the store's own, or one that the caller supplies.
 
 use super::client::{Client, Reach};
-use crate::{StoreError, log::promoted};
+use crate::{StoreError, StoreErrorCode, log::promoted};
 use election_core::{
     Epoch, Namespace,
     lease::{Answer, Candidacy, Failure, Query, Registration, Round, Row},
@@ -24,6 +24,8 @@ pub(crate) struct Session<'c, C: Client> {
     pub(crate) statements: &'c Statements,
     /// Whether each statement is a transaction of its own, so an error undoes only that statement.
     pub(crate) alone: bool,
+    /// What goes before each statement for one election.
+    pub(crate) bound: Option<String>,
 }
 
 impl<C: Client> Session<'_, C> {
@@ -228,7 +230,11 @@ impl<C: Client> Session<'_, C> {
     }
 
     pub(crate) async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
-        let (rows, affected, last_insert_id) = self.run_all(call).await?;
+        let bounded = self.bound.as_ref().map(|bound| format!("{bound}{}", call.sql));
+        let (rows, affected, last_insert_id) = match &bounded {
+            Some(sql) => self.run_all(&Call { sql, ..call.clone() }).await?,
+            None => self.run_all(call).await?,
+        };
         Ok(Outcome { row: rows.into_iter().next(), affected, last_insert_id })
     }
 }
@@ -319,5 +325,5 @@ pub(super) async fn plain<C: Client>(
 }
 
 fn not_ours(error: RowError) -> StoreError {
-    StoreError::new(Failure::Fatal, error.to_string())
+    StoreError::new(Failure::Fatal, error.to_string()).coded(Some(StoreErrorCode::Row))
 }

@@ -53,7 +53,7 @@ pub struct SharedStatus {
     pub elections: usize,
     /// How many questions waited when the last batch was done.
     pub waiting: usize,
-    /// How many batches it has asked: one statement each, a few for attempts.
+    /// How many batches it has asked: one statement each, or up to seven.
     pub batches: u64,
     /// How many questions these have asked. Divided by the batches, their average size.
     pub questions: u64,
@@ -150,9 +150,9 @@ impl Store for SharedStore {
         answer.recv().await.unwrap_or_else(|_| {
             if !self.shared.orders.is_closed() {
                 let waited = "the question waited too long for the connection of the shared store, and was \
-                              not asked";
+                              never sent";
                 let context = match &*self.shared.work.error() {
-                    Some(why) => format!("{waited}; the last one failed: {why}"),
+                    Some(why) => format!("{waited}; the previous batch failed: {why}"),
                     None => format!("{waited}; if that goes on, share several stores"),
                 };
                 return Err(StoreError::new(Failure::Transient, context));
@@ -281,8 +281,8 @@ impl<C: Client> Asker<C> {
             }
             Err(error) if merged && C::cannot_merge(&error) => self.queue.cannot_merge(turn),
             Err(error) => {
-                let all = log::out_of_reach(&error);
-                let kind = if all { Failure::Transient } else { error.kind };
+                let one = C::concerns_one(&error);
+                let kind = if one { error.kind } else { Failure::Transient };
                 for asked in self.queue.failed(turn, kind, since, now()) {
                     let _ = asked.asker.try_send(Err(error.shared()));
                 }
@@ -351,6 +351,6 @@ mod tests {
         use Failure::{Ambiguous, Conflict, Fatal, Transient};
         assert_eq!(told(&[Transient, Ambiguous, Transient], None), ["outage", "outage_over"]);
         assert_eq!(told(&[Conflict, Fatal, Conflict, Fatal], None), [] as [&str; 0]);
-        assert_eq!(told(&[Fatal; 3], Some(StoreErrorCode::Tables)), ["outage", "outage_over"]);
+        assert_eq!(told(&[Fatal; 3], Some(StoreErrorCode::Login)), ["outage", "outage_over"]);
     }
 }

@@ -78,7 +78,7 @@ macro_rules! on_own_connection {
             let connection = link.open(client, Use::Call, statements).await?;
             client.pin(connection).await?;
             let mut session =
-                Session::<C> { connection: &mut *connection, statements, alone: true };
+                Session::<C> { connection: &mut *connection, statements, alone: true, bound: client.bound_one() };
             let outcome = session.$operation($($argument),*).await;
             client.unpin(connection, outcome.is_ok()).await?;
             match outcome {

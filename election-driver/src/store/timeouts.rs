@@ -120,11 +120,10 @@ impl Timeouts {
         self.longest - self.longest / 8
     }
 
-    /// The same where a wait for a lock can only be bounded like this: who waits for one must not take
-    /// the time of all others.
+    /// Whether many elections share the connection: a wait for a lock must not use up everyone's time.
     #[cfg(feature = "mysql")]
-    pub(super) fn statement_or_lock(self) -> Duration {
-        if self.shared { self.lock() } else { self.statement() }
+    pub(super) fn is_shared(self) -> bool {
+        self.shared
     }
 
     /// The time for everything within one call, connecting included, on this side.

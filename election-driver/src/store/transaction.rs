@@ -113,6 +113,7 @@ macro_rules! operation {
             connection: &mut *$self.connection,
             statements: $self.statements,
             alone: false,
+            bound: None,
         };
         let outcome = session.$operation($($argument),*).await;
         // Also after an error: it need not have ended the transaction.
@@ -257,7 +258,7 @@ impl<C: Client> OnConnection<'_, C> {
     ) -> Result<(), StoreError> {
         let (statements, connection) = (self.statements, &mut *self.connection);
         let Some(call) = statements.tell(namespace, released_by) else { return Ok(()) };
-        let mut session = Session::<C> { connection, statements, alone: false };
+        let mut session = Session::<C> { connection, statements, alone: false, bound: None };
         session.run(&call).await.map(|_| ())
     }
 }

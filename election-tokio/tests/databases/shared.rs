@@ -284,7 +284,7 @@ async fn all_lead_again_once_the_server_is_back<B: Served>(database: B) {
 }
 
 /// It has locked rows for attempts and says nothing more, nor does the server hear of its end.
-async fn locks_of_a_process_that_hangs_end_with_its_turn<B: Served>(database: B) {
+async fn locks_of_a_hung_process_are_released<B: Served>(database: B) {
     let link = Proxy::to(database.server().port());
     link.set_keeping(true);
     let locks = Arc::<AtomicBool>::default();
@@ -311,7 +311,7 @@ async fn locks_of_a_process_that_hangs_end_with_its_turn<B: Served>(database: B)
 }
 
 tests! {
-    locks_of_a_process_that_hangs_end_with_its_turn: mariadb;
+    locks_of_a_hung_process_are_released: mariadb;
     a_row_that_a_trigger_refuses_costs_no_other_its_lease: sqlite postgres mariadb;
     a_locked_row_of_a_small_table_costs_no_other_its_lease: postgres mariadb;
     every_election_hears_of_changes: sqlite postgres;

@@ -15,7 +15,6 @@ pub(crate) async fn one_process_leads_each_of_many(cluster: &mut Galera) {
     for (one, other) in ours.iter().zip(&theirs) {
         until(one, |status| status.leader.is_some()).await;
         until(other, |status| status.leader.is_some()).await;
-        assert!(!(one.is_leader() && other.is_leader()), "two lead");
     }
     cluster.kill(0);
     let mut epochs = Vec::new();

@@ -14,8 +14,6 @@ pub(super) const SYNTAX: u16 = 1064;
 pub(super) const MISSING: u16 = 1146;
 /// The table has no such column.
 pub(super) const NO_COLUMN: u16 = 1054;
-/// A trigger has said that it fails.
-const RAISED: u16 = 1644;
 /// There is no such variable.
 const NO_VARIABLE: u16 = 1193;
 /// This user may not run such a statement on this table, or in this database.
@@ -70,7 +68,8 @@ const HELD: &str = "another transaction holds the leader row or its table; find 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     let number = number(&error);
     let message = error.as_database_error().map_or("", |error| error.message());
-    let found = number.and_then(|number| known(number, message));
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    let found = number.and_then(|number| known(number, &code?, message));
     // In that phase only the creation of tables needs more rights than the connection.
     let connecting = otherwise == Failure::Transient;
     explained(error, otherwise, |code, message| meaning(number?, code, message, connecting))
@@ -164,22 +163,26 @@ fn meaning(
             "the server has no database of this name, or this database user has no right to it; \
              check the name, and grant rights on its tables",
         ),
-        RAISED => (
-            Failure::Fatal,
-            "a trigger on the election's tables failed; correct it, or drop the trigger",
-        ),
         1021 | 1114 => (Failure::Fatal, "the server's disk is full; free some space"),
         _ => return ours(number, message).or_else(|| class(code)),
     })
 }
 
-fn known(number: u16, message: &str) -> Option<StoreErrorCode> {
+fn known(number: u16, code: &str, message: &str) -> Option<StoreErrorCode> {
     match number {
         1045 | 1698 | 1130 => Some(StoreErrorCode::Login),
+        _ if ["22", "23", "45"].contains(&code.get(..2)?) => Some(StoreErrorCode::Row),
+        MISSING if !is_ours(message) => Some(StoreErrorCode::Row), // a trigger's
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
-        _ if reads(number, message) => Some(StoreErrorCode::ReadOnly),
         _ => None,
     }
+}
+
+/// Whether a table is one of an election's, by how its name ends.
+fn is_ours(message: &str) -> bool {
+    ["leader", "candidate", "fence", "schema"]
+        .iter()
+        .any(|name| message.contains(&format!("{name}'")))
 }
 
 /// What is wrong with the tables, or with their server.
@@ -211,6 +214,12 @@ const READS: &str = "this server is read-only (a replica?), or this session is; 
 /// The meaning of a SQLSTATE whose number needs no words of its own. A statement that the server
 /// has refused outright was not executed, and will be refused again.
 fn class(code: &str) -> Option<(Failure, &'static str)> {
+    if code.starts_with("45") {
+        return Some((
+            Failure::Fatal,
+            "a trigger on the election's tables failed; fix it or drop it",
+        ));
+    }
     matches!(code.get(..2)?, "0A" | "21" | "22" | "23" | "25" | "42").then_some((
         Failure::Fatal,
         "the server rejects the statement; check that the tables belong to this program and are \

@@ -56,9 +56,9 @@ pub(super) async fn bound(
     }
 }
 
-/// From now on the session may be idle for as long as between two calls, and wait for locks. In a transaction
-/// of its own it may not (MySQL, to which what follows M! is a comment, cannot tell): a process that hangs
-/// there would keep rows locked.
+/// From now on the session may be idle for as long as between two calls, and wait for locks. Inside a
+/// transaction it may not: a hung process would keep rows locked. MySQL has no such setting and reads what
+/// follows M! as a comment.
 pub(super) async fn open(
     connection: &mut MySqlConnection,
     timeouts: Timeouts,
@@ -102,7 +102,7 @@ pub(super) async fn begin(
         progress.heard();
     }
     let name = format!("election {}", Uuid::new_v4());
-    let statement = timeouts.statement_or_lock();
+    let statement = timeouts.statement();
     let mut known = false;
     for wish in [
         // MariaDB's setting, to the millisecond, and for every statement.

@@ -19,8 +19,6 @@ pub(super) const MISSING: &str = "42P01";
 pub(super) const NO_COLUMN: &str = "42703";
 /// Nothing can be written.
 pub(super) const READS: &str = "25006";
-/// A function has said that it fails.
-const RAISED: &str = "P0001";
 /// There is such a table already.
 pub(super) const EXISTS: &str = "42P07";
 /// The server has given the statement up.
@@ -32,8 +30,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     // A user who is let in has the right to connect; the login needs no other right.
     let connecting = otherwise == Failure::Transient;
     let in_function = is_in_function(&error);
-    let found = error.as_database_error().filter(|_| !in_function);
-    let found = found.and_then(|error| known(&error.code()?));
+    let found = error.as_database_error().and_then(|error| known(&error.code()?, in_function));
     explained(error, otherwise, |code, message| {
         Some(match code {
             LOCKED => (Failure::Conflict, "another transaction holds the leader row or its table"),
@@ -124,18 +121,20 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "53200" => (Failure::Transient, "the server is out of memory"),
             "40003" => return None,
-            MISSING | NO_COLUMN | DENIED | RAISED if in_function => (Failure::Fatal, TRIGGER),
+            MISSING | NO_COLUMN | DENIED if in_function => (Failure::Fatal, TRIGGER),
             _ => return ours(code, message).or_else(|| class(code)),
         })
     })
     .coded(found)
 }
 
-fn known(code: &str) -> Option<StoreErrorCode> {
+fn known(code: &str, in_function: bool) -> Option<StoreErrorCode> {
     match code {
+        _ if in_function || ["22", "23", "P0"].contains(&code.get(..2)?) => {
+            Some(StoreErrorCode::Row)
+        }
         "28P01" | "28000" => Some(StoreErrorCode::Login),
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
-        READS => Some(StoreErrorCode::ReadOnly),
         _ => None,
     }
 }
@@ -219,6 +218,7 @@ const POOLER: &str = "a pooler in front of the server switches sessions; connect
 fn class(code: &str) -> Option<(Failure, &'static str)> {
     Some(match code.get(..2)? {
         "40" => (Failure::Conflict, RACE),
+        "P0" => (Failure::Fatal, TRIGGER),
         "0A" | "22" | "23" | "25" | "42" | "54" => (
             Failure::Fatal,
             "the server rejects the statement; check that the tables belong to this program and \

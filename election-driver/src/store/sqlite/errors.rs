@@ -10,8 +10,11 @@ use std::{io, path::Path};
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     let lacks = |message: &str| message.starts_with(MISSING) || names_no_column(message);
-    let found = error.as_database_error().filter(|error| lacks(error.message()));
-    let found = found.map(|_| StoreErrorCode::Tables);
+    let found = error.as_database_error().and_then(|error| match error.code()?.parse::<i32>() {
+        _ if lacks(error.message()) => Some(StoreErrorCode::Tables),
+        Ok(code) if code & 0xff == 19 => Some(StoreErrorCode::Row),
+        _ => None,
+    });
     explained(error, otherwise, |code, message| {
         let code = code.parse::<i32>().ok()?;
         Some(match code & 0xff {
@@ -54,7 +57,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             19 => (
                 Failure::Fatal,
-                "a constraint or trigger on the election's tables refused a row; correct it, or drop it",
+                "a constraint or trigger on the election's tables rejected a row; fix or drop that constraint or trigger",
             ),
             10 => (
                 Failure::Ambiguous,

@@ -47,7 +47,7 @@ pub(crate) trait Backend: Fixture<Runtime = Tokio> + Stores<Store: Clone + Sync>
     /// Loses all leader rows.
     const FORGET: &'static str = "DELETE FROM election_leader";
 
-    /// Refuses each write to the leader row of `tenant-7`, as a trigger of somebody else's.
+    /// Refuses each write to the leader row of `tenant-7`, as a third party's trigger would.
     const REFUSE: &'static [&'static str];
 
     /// How it is reached.

@@ -151,9 +151,10 @@ impl Backend for OnMariaDb {
 
     const WORK: &'static str =
         "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL)";
-    const REFUSE: &'static [&'static str] =
-        &["CREATE TRIGGER refuse BEFORE UPDATE ON election_leader FOR EACH ROW \
-         IF new.ns = 'tenant-7' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF"];
+    const REFUSE: &'static [&'static str] = &[
+        "CREATE TRIGGER refuse BEFORE UPDATE ON election_leader FOR EACH ROW \
+         IF new.ns = 'tenant-7' THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = 'refused'; END IF",
+    ];
     const FORGET: &'static str = "DELETE FROM election_fence; DELETE FROM election_leader";
 
     fn url(&self) -> String {
