@@ -82,7 +82,7 @@ pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 
 /// How many electors use a shared store.
 pub const STORE_ELECTIONS: &str = "election_store_elections";
-/// How many questions waited for a shared store's connection when its last statement was done.
+/// How many questions waited for a shared store's connection when its last batch was done.
 pub const STORE_WAITING: &str = "election_store_waiting";
 /// How many batches a shared store has asked.
 pub const STORE_BATCHES: &str = "election_store_batches_total";
