@@ -119,7 +119,7 @@ async fn be_killed<C: Client>(store: SqlStore<C>, n: usize) {
         leader.elected().await.unwrap();
     }
     println!("{:.1}", (resident() - before) / n as f64);
-    std::future::pending().await
+    std::future::pending::<()>().await; // until it is killed
 }
 
 fn start(name: &str, node: &str, store: impl Store) -> Handle {
