@@ -10,6 +10,7 @@ pub struct Timeouts {
     /// Of an elector, which soon repeats a call that fails for lack of time, and keeps to a pace.
     ttl: Option<Duration>,
     /// Many elections share the connection.
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code))]
     shared: bool,
 }
 
