@@ -58,7 +58,7 @@ pub use dialect::{Dialect, UnknownDialect};
 pub use exchange::{Exchange, Progress};
 pub use fence::Fence;
 pub use many::{Merged, Question};
-pub use queue::{Asked, Queue};
+pub use queue::{Asked, Concern, Queue};
 pub use rows::{CandidateRow, ElectionRow, RowError};
 pub use schema::{Migration, Schema};
 pub use statements::{Call, Statements};

@@ -20,10 +20,9 @@
 //! wait for that lock. If it fails then (its row stays locked, a trigger refuses it), this election's questions of that
 //! kind are asked alone until one succeeds. While others wait, these get half of the time at most.
 
-use super::dialect::Dialect;
 use crate::{
     Namespace, Timestamp,
-    lease::{Answer, Failure, Query, Registration},
+    lease::{Answer, Query, Registration},
 };
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -33,7 +32,6 @@ use alloc::{
 /// Questions that wait, each with a `T` that says where its answer goes.
 #[derive(Debug)]
 pub struct Queue<T> {
-    dialect: Dialect,
     waiting: [VecDeque<Asked<T>>; KINDS],
     /// The sizes of the next turns of each kind, because a statement for all of them has failed.
     parts: [VecDeque<usize>; KINDS],
@@ -45,6 +43,17 @@ pub struct Queue<T> {
     single_again: Timestamp,
     /// The kinds for which the server, or this user, runs no statements for many.
     alone: [bool; KINDS],
+}
+
+/// Why questions have failed that were asked together. Unless it concerns all, none of them was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// What would fail the others too, or may have executed some.
+    All,
+    /// A lock on the row of one.
+    Lock,
+    /// The row of one: its contents, a constraint, a trigger.
+    Row,
 }
 
 /// A question, and where its answer goes.
@@ -75,11 +84,10 @@ impl<T> Queue<T> {
     /// How many questions go into one statement at most, so that one that takes too long endangers no more.
     pub const TOGETHER: usize = 1000;
 
-    /// An empty queue for a database of this dialect.
+    /// An empty queue.
     #[must_use]
-    pub fn new(dialect: Dialect) -> Self {
+    pub fn new() -> Self {
         Self {
-            dialect,
             waiting: core::array::from_fn(|_| VecDeque::new()),
             parts: core::array::from_fn(|_| VecDeque::new()),
             last: SINGLE,
@@ -166,22 +174,20 @@ impl<T> Queue<T> {
         answered
     }
 
-    /// The questions of a turn, which went out at `since`, have failed by `now`: none was executed, unless this says
-    /// otherwise (`Transient`, `Ambiguous`). Returns those for which this is the answer: all, or none if one of several
-    /// stood in the way of the others. Those are asked again: one by one if it may wait for a lock, of which there is
-    /// time for no more than two; else in parts, which find it in about twice the root of their number.
+    /// The questions of a turn, which went out at `since`, have failed by `now`. Returns those for which this is the
+    /// answer: all, or none if one of several stood in the way of the others. Those are asked again: one by one for a
+    /// lock, as there is no time to wait for it more than twice; for a row in halves.
     pub fn failed(
         &mut self,
         turn: Vec<Asked<T>>,
-        why: Failure,
+        concern: Concern,
         since: Timestamp,
         now: Timestamp,
     ) -> Vec<Asked<T>> {
-        let size = match why {
-            // SQLite has one lock for all.
-            Failure::Conflict if self.dialect != Dialect::Sqlite => 1,
-            Failure::Fatal => turn.len().isqrt(),
-            Failure::Conflict | Failure::Transient | Failure::Ambiguous => return turn,
+        let size = match concern {
+            Concern::All => return turn,
+            Concern::Lock => 1,
+            Concern::Row => turn.len().div_ceil(2),
         };
         match &*turn {
             [] => turn,
@@ -193,8 +199,7 @@ impl<T> Queue<T> {
             }
             [first, ..] => {
                 let kind = kind(&first.query);
-                let sizes = turn.chunks(size).map(<[_]>::len).rev();
-                sizes.for_each(|size| self.parts[kind].push_front(size));
+                turn.chunks(size).for_each(|part| self.parts[kind].push_front(part.len()));
                 turn.into_iter().rev().for_each(|asked| self.waiting[kind].push_front(asked));
                 Vec::new()
             }
@@ -206,7 +211,7 @@ impl<T> Queue<T> {
         if let Some(first) = turn.first() {
             let kind = kind(&first.query);
             self.alone[kind] = true;
-            turn.into_iter().rev().for_each(|asked| self.waiting[kind].push_front(asked));
+            self.waiting[kind].extend(turn);
         }
     }
 
@@ -217,6 +222,12 @@ impl<T> Queue<T> {
                 apart.remove(&asked.registration.namespace);
             }
         }
+    }
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -235,290 +246,4 @@ fn kind(query: &Query) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Candidate, Epoch};
-    use alloc::{
-        borrow::ToOwned as _,
-        string::{String, ToString as _},
-        vec,
-    };
-    use core::time::Duration;
-    use uuid::Uuid;
-
-    type Names = Queue<()>;
-
-    fn queue() -> Names {
-        Queue::new(Dialect::Postgres)
-    }
-
-    fn registration(name: &str) -> Registration {
-        let candidate = Candidate::from(Uuid::nil());
-        Registration { namespace: Namespace::new(name).unwrap(), candidate, label: None }
-    }
-
-    fn renew() -> Query {
-        let (ttl, clock_step) = (Duration::from_secs(15), Duration::ZERO);
-        Query::Renew { epoch: Epoch::new(7), ordinal: 1, ttl, clock_step, leads: true }
-    }
-
-    fn asked<T>(name: &str, query: &Query, asker: T) -> Asked<T> {
-        let (registration, query) = (registration(name), query.clone());
-        Asked { registration, query, until: Timestamp::MAX, asker }
-    }
-
-    fn join(queue: &mut Names, name: &str, query: &Query) {
-        queue.push(asked(name, query, ()));
-    }
-
-    fn names<T>(turn: &[Asked<T>]) -> Vec<&str> {
-        turn.iter().map(|asked| asked.registration.namespace.as_str()).collect()
-    }
-
-    const NOW: Timestamp = Timestamp::ZERO;
-
-    fn next(queue: &mut Names) -> Vec<Asked<()>> {
-        queue.next(NOW, |()| true)
-    }
-
-    /// The turns until nobody waits.
-    fn turns(queue: &mut Names) -> Vec<String> {
-        let mut turns = Vec::new();
-        while !queue.is_empty() {
-            turns.push(names(&next(queue)).join(" "));
-        }
-        turns
-    }
-
-    #[test]
-    fn the_kinds_take_turns_and_go_together() {
-        let mut queue = queue();
-        let resign = Query::Resign { epoch: Epoch::new(7) };
-        let register = Query::Register { ttl: Duration::from_secs(15), sweep: false };
-        for (name, query) in [
-            ("read", &Query::Observe),
-            ("others", &Query::Others),
-            ("renew", &renew()),
-            ("register", &register),
-            ("resign", &resign),
-            ("renewed", &renew()),
-            ("reads", &Query::Observe),
-        ] {
-            join(&mut queue, name, query);
-        }
-        assert_eq!(queue.len(), 7);
-        let expected = ["resign", "renew renewed", "register", "read reads", "others"];
-        assert_eq!(turns(&mut queue), expected);
-    }
-
-    /// Ten thousand of one kind must not hold up the others.
-    #[test]
-    fn no_kind_waits_for_all_of_another() {
-        let mut queue = queue();
-        for number in 0..9 * Names::TOGETHER {
-            join(&mut queue, &number.to_string(), &renew());
-            join(&mut queue, &number.to_string(), &Query::Observe);
-        }
-        join(&mut queue, "left", &Query::Unregister);
-        join(&mut queue, "alone", &Query::Others);
-        let first: Vec<_> = (0..4).map(|_| names(&next(&mut queue)).join(" ")).collect();
-        for name in ["left", "alone"] {
-            assert!(first.contains(&name.to_owned()), "{name}: {first:?}");
-        }
-    }
-
-    #[test]
-    fn a_question_is_dropped_that_is_late_or_that_nobody_waits_for() {
-        let mut queue = Queue::new(Dialect::Postgres);
-        for name in ["a", "b"] {
-            queue.push(asked(name, &renew(), name));
-        }
-        let late = Asked { until: NOW, ..asked("late", &renew(), "b") };
-        queue.push(late);
-        assert_eq!(names(&queue.next(NOW, |name| *name == "b")), ["b"]);
-        assert!(queue.is_empty());
-    }
-
-    #[test]
-    fn a_statement_has_no_more_than_its_share() {
-        let mut queue = queue();
-        for number in 0..=Names::TOGETHER {
-            join(&mut queue, &number.to_string(), &renew());
-        }
-        assert_eq!([next(&mut queue).len(), next(&mut queue).len()], [Names::TOGETHER, 1]);
-    }
-
-    #[test]
-    fn a_server_without_statements_for_many_is_asked_one_by_one() {
-        let mut queue = queue();
-        for name in ["a", "b", "c"] {
-            join(&mut queue, name, &renew());
-        }
-        let turn = next(&mut queue);
-        join(&mut queue, "d", &renew());
-        queue.cannot_merge(turn);
-        let mut turns = turns(&mut queue);
-        turns.sort();
-        assert_eq!(turns, ["a", "b", "c", "d"]);
-    }
-
-    #[test]
-    fn each_question_gets_its_own_answer_or_is_asked_again() {
-        let mut queue = Queue::new(Dialect::Postgres);
-        for name in ["a", "b", "c"] {
-            queue.push(asked(name, &renew(), name));
-        }
-        let turn = queue.next(NOW, |_| true);
-        let renewed = Answer::Renewed { remaining: Duration::ZERO, resign_requested: false };
-        let answers = [Some(renewed.clone()), None, Some(Answer::Gone)];
-        let answered = queue.answered(turn, answers);
-        let answered: Vec<_> = answered.into_iter().map(|(asked, it)| (asked.asker, it)).collect();
-        assert_eq!(answered, [("a", renewed), ("c", Answer::Gone)]);
-        queue.push(asked("d", &Query::Others, "d"));
-        let turns = [queue.next(NOW, |_| true), queue.next(NOW, |_| true)];
-        let mut turns = turns.map(|turn| names(&turn).join(" "));
-        turns.sort();
-        assert_eq!(turns, ["b", "d"]);
-    }
-
-    /// Together they would be left out again and again.
-    #[test]
-    fn what_was_left_out_is_asked_one_by_one_everywhere() {
-        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
-            let mut queue = Names::new(dialect);
-            ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
-            let turn = next(&mut queue);
-            assert!(queue.answered(turn, [None, None]).is_empty());
-            assert_eq!(turns(&mut queue), ["a", "b"], "{dialect:?}");
-        }
-    }
-
-    #[test]
-    fn renewals_that_were_left_out_go_before_attempts() {
-        let mut queue = queue();
-        let (seen, ttl, clock_step) = (Epoch::NONE, Duration::from_secs(15), Duration::ZERO);
-        for query in [Query::Attempt { seen, ttl, clock_step }, renew()] {
-            let turn = ["a", "b"].map(|name| asked(name, &query, ())).into();
-            queue.answered(turn, [None, None]);
-        }
-        let renewals = (0..4).map(|_| next(&mut queue).remove(0).query == renew());
-        assert_eq!(renewals.collect::<Vec<_>>(), [true, true, false, false]);
-    }
-
-    /// What one statement does not reach, another may.
-    #[test]
-    fn a_failure_is_told_to_those_whom_it_concerns() {
-        use Failure::{Ambiguous, Conflict, Fatal, Transient};
-        let told = |dialect, why, names: &[&str]| {
-            let mut queue = Queue::<()>::new(dialect);
-            names.iter().for_each(|name| join(&mut queue, name, &renew()));
-            let turn = next(&mut queue);
-            join(&mut queue, "waits", &renew());
-            let told = queue.failed(turn, why, NOW, NOW);
-            (told.len(), queue.len())
-        };
-        for (dialect, why) in [
-            (Dialect::Postgres, Transient),
-            (Dialect::Postgres, Ambiguous),
-            (Dialect::Sqlite, Conflict),
-        ] {
-            assert_eq!(told(dialect, why, &["a", "b"]), (2, 1), "{dialect:?} {why:?}");
-            assert_eq!(told(dialect, why, &["a"]), (1, 1), "{dialect:?} {why:?}");
-        }
-        for why in [Conflict, Fatal] {
-            assert_eq!(told(Dialect::MySql, why, &["a", "b"]), (0, 3), "{why:?}");
-            assert_eq!(told(Dialect::MySql, why, &["a"]), (1, 1), "{why:?}");
-        }
-    }
-
-    /// It compares a whole row.
-    #[test]
-    fn take_overs_are_asked_one_by_one() {
-        let mut queue = queue();
-        let (ttl, clock_step) = (Duration::from_secs(15), Duration::ZERO);
-        let (seen, epoch) = (Epoch::NONE, Epoch::new(7));
-        let server = crate::lease::Server::FIRST;
-        let take_over =
-            Query::TakeOver { seen, epoch, holder: None, renewals: 0, server, ttl, clock_step };
-        ["a", "b"].iter().for_each(|name| join(&mut queue, name, &take_over));
-        assert_eq!(turns(&mut queue), ["a", "b"]);
-    }
-
-    /// Its neighbours are asked again in parts, of which one fails again.
-    #[test]
-    fn one_that_fails_all_is_found_in_few_statements() {
-        let mut queue = queue();
-        (0..Names::TOGETHER).for_each(|number| join(&mut queue, &number.to_string(), &renew()));
-        let (mut statements, mut told, mut answered) = (0, Vec::new(), 0);
-        while !queue.is_empty() {
-            let turn = next(&mut queue);
-            statements += 1;
-            if names(&turn).contains(&"777") {
-                told.extend(queue.failed(turn, Failure::Fatal, NOW, NOW));
-            } else {
-                let answers = vec![Some(Answer::Gone); turn.len()];
-                answered += queue.answered(turn, answers).len();
-            }
-        }
-        assert_eq!((names(&told), answered), (vec!["777"], Names::TOGETHER - 1));
-        assert!(statements < 70, "{statements}");
-    }
-
-    #[test]
-    fn those_whose_statement_failed_are_asked_one_by_one_and_next() {
-        let mut queue = queue();
-        ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
-        let turn = next(&mut queue);
-        ["c", "d"].iter().for_each(|name| join(&mut queue, name, &renew()));
-        queue.failed(turn, Failure::Conflict, NOW, NOW);
-        assert_eq!(turns(&mut queue), ["a", "b", "c d"]);
-    }
-
-    /// Otherwise its lock would hold up all the others again and again.
-    #[test]
-    fn an_election_that_fails_alone_stays_alone_until_it_works() {
-        let mut queue = queue();
-        let mut after = |answer: Result<Answer, Failure>| {
-            join(&mut queue, "a", &renew());
-            let turn = next(&mut queue);
-            match answer {
-                Ok(answer) => drop(queue.answered(turn, [Some(answer)])),
-                Err(why) => drop(queue.failed(turn, why, NOW, NOW)),
-            }
-            ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
-            let mut turns = turns(&mut queue);
-            turns.sort();
-            turns
-        };
-        assert_eq!(after(Err(Failure::Conflict)), ["a", "b"]);
-        assert_eq!(after(Err(Failure::Transient)), ["a", "b"]);
-        assert_eq!(after(Ok(Answer::Gone)), ["a b"]);
-        assert_eq!(after(Err(Failure::Fatal)), ["a", "b"]);
-        join(&mut queue, "a", &Query::Observe);
-        let turn = next(&mut queue);
-        queue.answered(turn, [Some(Answer::Listed)]);
-        ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
-        assert_eq!(turns(&mut queue), ["a", "b"], "a reading may work where a renewal does not");
-        join(&mut queue, "a", &Query::Unregister);
-        let turn = next(&mut queue);
-        queue.answered(turn, [Some(Answer::Listed)]);
-        ["a", "b"].iter().for_each(|name| join(&mut queue, name, &renew()));
-        assert_eq!(turns(&mut queue), ["a b"], "it has begun anew");
-    }
-
-    #[test]
-    fn those_apart_take_up_half_of_the_time_at_most() {
-        let mut queue = queue();
-        join(&mut queue, "a", &renew());
-        let turn = next(&mut queue);
-        let later = NOW + Duration::from_secs(2);
-        queue.failed(turn, Failure::Conflict, NOW, later);
-        join(&mut queue, "a", &renew());
-        let just_before = later + Duration::from_millis(1999);
-        for _ in 0..9 {
-            join(&mut queue, "b", &renew());
-            assert_eq!(names(&queue.next(just_before, |()| true)), ["b"]);
-        }
-        assert_eq!(names(&queue.next(later, |()| true)), ["a"], "nobody else waits");
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! The differences between the databases, behind one trait.
 
 use super::{Pause, news::NewsStream, progress::Progress, timeouts::Timeouts};
-use crate::StoreError;
+use crate::{StoreError, StoreErrorCode};
 use election_core::{
     lease::Failure,
     sql::{Call, Dialect, Schema, Statements, Tables, Value},
@@ -277,7 +277,10 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// good order and the next statement is judged anew. Without it the connection is closed: where
     /// connecting is slow, a call that always fails would keep the others from ever having one.
     fn is_refusal(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict || error.concerns_a_row()
+        error.kind == Failure::Conflict
+            || error.code() == Some(StoreErrorCode::Row)
+            || Self::cannot_merge(error)
+            || Self::lacks_right(error)
     }
 
     /// Whether this error says that the database's user lacks a right.
@@ -298,12 +301,7 @@ pub trait Client: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Whether an error concerns one row of a statement for many, which the server has undone.
-    fn concerns_one(error: &StoreError) -> bool {
-        error.concerns_a_row()
-    }
-
-    /// Whether the server, or this user, does not run such statements for many elections.
+    /// Whether the server, or this user, does not run statements for many elections.
     fn cannot_merge(_error: &StoreError) -> bool {
         false
     }

@@ -66,12 +66,6 @@ impl StoreError {
         self.source.as_ref().is_some_and(|source| source.is::<Connecting>())
     }
 
-    /// Whether the server has undone the statement because of a single row.
-    #[cfg(feature = "_sql")]
-    pub(crate) fn concerns_a_row(&self) -> bool {
-        self.code == Some(StoreErrorCode::Row)
-    }
-
     /// The same error, for somebody else who waits for the same statement.
     #[cfg(feature = "_sql")]
     pub(crate) fn shared(&self) -> Self {

@@ -254,15 +254,6 @@ impl Client for MySqlServer {
         self.timeouts.is_shared().then_some(bound)
     }
 
-    fn concerns_one(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict || error.concerns_a_row()
-    }
-
-    /// The session is as good as before.
-    fn is_refusal(error: &StoreError) -> bool {
-        Self::concerns_one(error) || Self::cannot_merge(error)
-    }
-
     /// Usual when sixteen contenders create one row at the same time.
     fn lost_a_deadlock(error: &StoreError) -> bool {
         is(error, &[DEADLOCK])

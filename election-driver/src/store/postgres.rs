@@ -212,14 +212,6 @@ impl Client for PgServer {
         is(error, NO_COLUMN)
     }
 
-    fn concerns_one(error: &StoreError) -> bool {
-        error.kind == Failure::Conflict || error.concerns_a_row()
-    }
-
-    fn is_refusal(error: &StoreError) -> bool {
-        Self::concerns_one(error) || is(error, DENIED)
-    }
-
     fn lacks_right(error: &StoreError) -> bool {
         is(error, DENIED)
     }

@@ -9,14 +9,14 @@ mod subscribers;
 
 use super::{client::Client, sql::SqlStore, timeouts::Timeouts};
 use crate::{
-    Notifications, Pause, Runtime, Store, StoreError, log, metrics, now,
+    Notifications, Pause, Runtime, Store, StoreError, StoreErrorCode, log, metrics, now,
     outage::{Gravity, Outage},
 };
 use async_channel::{Receiver, Sender};
 use election_core::{
     Timestamp,
     lease::{Answer, Config, Failure, Query, Registration},
-    sql::{Asked, Queue, Statements},
+    sql::{Asked, Concern, Dialect, Queue, Statements},
 };
 use futures_lite::future::or;
 use std::{
@@ -218,7 +218,7 @@ impl Work {
 
 impl<C: Client> Asker<C> {
     fn new(store: SqlStore<C>, subscribers: Arc<Subscribers>) -> Self {
-        let queue = Queue::new(C::DIALECT);
+        let queue = Queue::new();
         let (place, work) = (store.place().into(), Arc::default());
         Self { store, queue, bounds: None, outage: None, subscribers, place, work }
     }
@@ -281,9 +281,7 @@ impl<C: Client> Asker<C> {
             }
             Err(error) if merged && C::cannot_merge(&error) => self.queue.cannot_merge(turn),
             Err(error) => {
-                let one = C::concerns_one(&error);
-                let kind = if one { error.kind } else { Failure::Transient };
-                for asked in self.queue.failed(turn, kind, since, now()) {
+                for asked in self.queue.failed(turn, concern(C::DIALECT, &error), since, now()) {
                     let _ = asked.asker.try_send(Err(error.shared()));
                 }
             }
@@ -310,6 +308,16 @@ impl<C: Client> Asker<C> {
     }
 }
 
+/// Whom an error of a statement for many concerns. One that comes after a win is ambiguous, whatever its reason.
+fn concern(dialect: Dialect, error: &StoreError) -> Concern {
+    match error.kind {
+        Failure::Fatal if error.code() == Some(StoreErrorCode::Row) => Concern::Row,
+        // SQLite has one lock for all.
+        Failure::Conflict if dialect != Dialect::Sqlite => Concern::Lock,
+        _ => Concern::All,
+    }
+}
+
 /// Logs an outage, and its end. An error that concerns one election is told by that election.
 fn tell(outage: &mut Outage, asked: Timestamp, now: Timestamp, error: Option<&StoreError>) {
     match error {
@@ -331,7 +339,25 @@ fn tell(outage: &mut Outage, asked: Timestamp, now: Timestamp, error: Option<&St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StoreErrorCode;
+
+    #[test]
+    fn only_a_lock_or_a_row_concerns_one() {
+        use Dialect::{MySql, Sqlite};
+        use Failure::{Ambiguous, Conflict, Fatal};
+        let row = Some(StoreErrorCode::Row);
+        for (dialect, kind, code, expected) in [
+            (MySql, Fatal, row, Concern::Row),
+            (MySql, Ambiguous, row, Concern::All),
+            (MySql, Fatal, None, Concern::All),
+            (MySql, Fatal, Some(StoreErrorCode::Tables), Concern::All),
+            (MySql, Conflict, None, Concern::Lock),
+            (Sqlite, Conflict, None, Concern::All),
+            (Sqlite, Fatal, row, Concern::Row),
+        ] {
+            let error = StoreError::new(kind, "it does not work").coded(code);
+            assert_eq!(concern(dialect, &error), expected, "{dialect:?} {kind:?} {code:?}");
+        }
+    }
 
     #[test]
     fn only_what_keeps_all_from_an_answer_is_an_outage() {

@@ -77,8 +77,12 @@ macro_rules! on_own_connection {
         let call = async {
             let connection = link.open(client, Use::Call, statements).await?;
             client.pin(connection).await?;
-            let mut session =
-                Session::<C> { connection: &mut *connection, statements, alone: true, bound: client.bound_one() };
+            let mut session = Session::<C> {
+                connection: &mut *connection,
+                statements,
+                alone: true,
+                bound: client.bound_one(),
+            };
             let outcome = session.$operation($($argument),*).await;
             client.unpin(connection, outcome.is_ok()).await?;
             match outcome {

@@ -7,10 +7,13 @@ use crate::{
         links::says,
     },
 };
-use election_core::{Epoch, Namespace};
+use election_core::{
+    Candidate, Epoch, Namespace,
+    lease::{Answer, Config, Failure, Query, Registration},
+};
 use election_driver::conformance::tasks::timeout;
 use election_testing::{Kind, Proxy};
-use election_tokio::{Election, Handle, SharedStore, Tokio};
+use election_tokio::{Election, Handle, SharedStore, Store as _, Tokio};
 use futures_lite::future::or;
 use std::{
     sync::{
@@ -19,6 +22,7 @@ use std::{
     },
     time::Duration,
 };
+use uuid::Uuid;
 
 const MANY: usize = 60;
 /// No lease of this length ends for want of processor time.
@@ -192,6 +196,32 @@ async fn every_election_hears_of_changes<B: Backend>(database: B) {
     shut_down(leaders).await;
 }
 
+/// Otherwise it would be dropped, as too late.
+async fn who_waits_behind_a_locked_row_has_an_answer_in_time<B: Backend>(database: B) {
+    let mut store = Election::share(database.sql());
+    let config = Config::builder().ttl(LONG).attempt_timeout(Duration::from_millis(1_300));
+    store.prepare(&config.build().unwrap());
+    let [locked, other] = [7, 8].map(|number| Registration {
+        namespace: Namespace::new(&name(number)).unwrap(),
+        candidate: Candidate::from(Uuid::nil()),
+        label: None,
+    });
+    let (ttl, clock_step) = (LONG, Duration::ZERO);
+    let attempt = Query::Attempt { seen: Epoch::NONE, ttl, clock_step };
+    let won = store.answer(&locked, &attempt).await.unwrap();
+    let Answer::Won { epoch, .. } = won else { panic!("{won:?}") };
+    let mut lock: Tx<B> = database.begin(B::ISOLATIONS[0]).await;
+    let update = "UPDATE election_leader SET updated_ms = updated_ms WHERE ns = 'tenant-7'";
+    B::run(&mut lock, update).await.unwrap();
+    let renew = Query::Renew { epoch, ordinal: 1, ttl, clock_step, leads: true };
+    let mut behind = store.clone();
+    let (waits, answered) =
+        tokio::join!(store.answer(&locked, &renew), behind.answer(&other, &Query::Observe));
+    assert_eq!(waits.unwrap_err().kind, Failure::Conflict);
+    assert!(answered.is_ok(), "{answered:?}");
+    lock.rollback().await.unwrap();
+}
+
 /// Three rows that somebody has locked do not keep other elections from being asked about.
 async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
     let store = Election::share(database.sql());
@@ -316,6 +346,7 @@ tests! {
     a_locked_row_of_a_small_table_costs_no_other_its_lease: postgres mariadb;
     every_election_hears_of_changes: sqlite postgres;
     locked_rows_do_not_starve_the_others: postgres mariadb;
+    who_waits_behind_a_locked_row_has_an_answer_in_time: postgres mariadb;
     a_missing_table_fails_a_batch_as_a_whole: sqlite postgres mariadb;
     a_store_whose_runtime_has_ended_says_so: sqlite postgres mariadb;
     many_elections_have_the_sessions_of_one: postgres mariadb;

@@ -171,7 +171,7 @@ fn meaning(
 fn known(number: u16, code: &str, message: &str) -> Option<StoreErrorCode> {
     match number {
         1045 | 1698 | 1130 => Some(StoreErrorCode::Login),
-        _ if ["22", "23", "45"].contains(&code.get(..2)?) => Some(StoreErrorCode::Row),
+        _ if matches!(code.get(..2)?, "22" | "23" | "45") => Some(StoreErrorCode::Row),
         MISSING if !is_ours(message) => Some(StoreErrorCode::Row), // a trigger's
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
         _ => None,
@@ -245,6 +245,20 @@ mod tests {
         assert_eq!(kind, Failure::Transient);
         assert!(remedy.contains("connect to another"), "{remedy}");
         assert_eq!(means(1047, "08S01", "Unknown command"), None, "nobody's cluster");
+    }
+
+    #[test]
+    fn what_a_trigger_refuses_concerns_one_row() {
+        let missing = |name| format!("Table 'election.{name}' doesn't exist");
+        for (number, code, message, expected) in [
+            (30001, "45000", "refused", Some(StoreErrorCode::Row)),
+            (1690, "22003", "BIGINT value is out of range", Some(StoreErrorCode::Row)),
+            (MISSING, "42S02", &missing("audit"), Some(StoreErrorCode::Row)),
+            (MISSING, "42S02", &missing("election_leader"), Some(StoreErrorCode::Tables)),
+            (1205, "HY000", "Lock wait timeout exceeded", None),
+        ] {
+            assert_eq!(known(number, code, message), expected, "{number} {message}");
+        }
     }
 
     #[test]

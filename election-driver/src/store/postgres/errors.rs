@@ -130,9 +130,8 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 
 fn known(code: &str, in_function: bool) -> Option<StoreErrorCode> {
     match code {
-        _ if in_function || ["22", "23", "P0"].contains(&code.get(..2)?) => {
-            Some(StoreErrorCode::Row)
-        }
+        _ if matches!(code.get(..2)?, "22" | "23" | "P0") => Some(StoreErrorCode::Row),
+        _ if in_function && code.starts_with("42") => Some(StoreErrorCode::Row),
         "28P01" | "28000" => Some(StoreErrorCode::Login),
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
         _ => None,

@@ -57,7 +57,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             19 => (
                 Failure::Fatal,
-                "a constraint or trigger on the election's tables rejected a row; fix or drop that constraint or trigger",
+                "a constraint or trigger on the election's tables rejected a row; fix it or drop it",
             ),
             10 => (
                 Failure::Ambiguous,

@@ -7,7 +7,7 @@ use crate::{
 use election_core::{
     Namespace, Timestamp,
     lease::{Answer, Failure, Registration, Role},
-    sql::{Asked, Dialect, Queue},
+    sql::{Asked, Concern, Dialect, Queue},
 };
 
 /// The connection of the latest life of a process.
@@ -23,7 +23,7 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn new(dialect: Dialect) -> Self {
-        Self { dialect, life: 0, waiting: Queue::new(dialect), under_way: None, sent: 0 }
+        Self { dialect, life: 0, waiting: Queue::new(), under_way: None, sent: 0 }
     }
 
     /// An election of this process asks. The first question of a life opens a connection.
@@ -152,7 +152,13 @@ impl Many {
                 answered.map(|(asked, answer)| (asked, Ok(answer))).collect()
             }
             Err(why) => {
-                let failed = connection.waiting.failed(questions, why, sent, local).into_iter();
+                let concern = match why {
+                    // SQLite has one lock for all.
+                    Failure::Conflict if connection.dialect != Dialect::Sqlite => Concern::Lock,
+                    Failure::Fatal => Concern::Row,
+                    Failure::Conflict | Failure::Transient | Failure::Ambiguous => Concern::All,
+                };
+                let failed = connection.waiting.failed(questions, concern, sent, local).into_iter();
                 failed.map(|asked| (asked, Err(why))).collect()
             }
         };
