@@ -394,7 +394,7 @@ impl Client for PgServer {
 
     fn bound_waits(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
-        if let (Some(ours), Some(ttl), false) = (timeouts.idle(), timeouts.ttl(), self.pooled) {
+        if let Some((ours, ttl)) = timeouts.idle().zip(timeouts.ttl()).filter(|_| !self.pooled) {
             self.idle.warn(&self.place(), ours, ttl);
         }
     }
