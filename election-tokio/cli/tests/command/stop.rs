@@ -221,7 +221,7 @@ fn a_guard_that_was_late_once_keeps_the_time_from_then_on() {
         let renewals = world.row().renewals;
         eventually("another renewal", || (world.row().renewals != renewals).then_some(()));
         thaw(guard);
-        freeze(first.pid());
+        database::freeze(&world, first.pid());
         let job = world.notes("start").pop().expect("a job");
         gone("the job of a stopped elector", job.pid);
         let _second = world.candidate("second", &options, "ignore-term");
