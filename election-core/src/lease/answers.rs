@@ -194,6 +194,9 @@ impl Lease {
             self.outdated_seen(asked, unresolved, own, row.epoch);
             return None;
         }
+        if self.view.as_ref().is_none_or(|view| view.is_news(&row)) {
+            self.polls.learned(asked);
+        }
         self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, &self.config));
         let change = match self.leadership {
             Leadership::Leading(_) => self.seen_while_leading(&row),

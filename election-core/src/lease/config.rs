@@ -180,14 +180,15 @@ impl Config {
 
 /// The database's clock is read in whole milliseconds.
 pub(super) const DATABASE_TICK: Duration = Duration::from_millis(1);
-const MOST_SPREAD: Duration = Duration::from_millis(50);
+const MOST_WAKE_JITTER: Duration = Duration::from_millis(10);
+const MOST_RETRY_JITTER: Duration = Duration::from_millis(50);
 
 fn whole_millis_up(span: Duration) -> Duration {
     Duration::from_millis(nanos(span).div_ceil(1_000_000))
 }
 
 fn retry_jitter(ttl: Duration) -> Duration {
-    (ttl / 300).min(MOST_SPREAD)
+    (ttl / 300).min(MOST_RETRY_JITTER)
 }
 
 /// Collects the settings of a [`Config`].
@@ -249,11 +250,11 @@ impl ConfigBuilder {
     }
 
     /// The span over which contenders spread when a lease ends or a wake-up reaches them all; a
-    /// sixtieth of the ttl but at most 50 ms and an interval, unless set.
+    /// sixtieth of the ttl but at most 10 ms and an interval, unless set.
     ///
     /// On average, a handover takes half of this span and the database's own time. Zero gives the
-    /// fastest handover and is right for a few contenders. A thousand contenders that all ask at
-    /// once need more.
+    /// fastest handover and is right for a few contenders. A thousand processes that contend for one
+    /// election need more: a statement's time for each.
     #[must_use]
     pub fn wake_jitter(mut self, jitter: Duration) -> Self {
         self.wake_jitter = Some(jitter);
@@ -369,7 +370,7 @@ impl ConfigBuilder {
         let interval = self.interval.unwrap_or(ttl / 3);
         // Of an interval that was set: a short one would drown in a fraction of the ttl.
         let jitter = self.interval.map_or(ttl / 15, |interval| interval / 5);
-        let spread = (ttl / 60).min(MOST_SPREAD).min(interval);
+        let spread = (ttl / 60).min(MOST_WAKE_JITTER).min(interval);
         let config = Config {
             ttl,
             interval,

@@ -7,7 +7,7 @@ use super::{
 use crate::{Random, Timestamp};
 use core::time::Duration;
 
-/// Wake-ups take effect at most this often; those in between count as one.
+/// Wake-ups that bring no news take effect at most this often; those in between count as one.
 pub(super) const WAKE_SPACING: Duration = Duration::from_millis(100);
 
 /// The state of the looks so far.
@@ -17,7 +17,7 @@ pub(super) struct Polls {
     pub(super) read_back: Option<Timestamp>,
     /// Polls that failed in a row.
     pub(super) failures: u32,
-    /// When the last wake-up took effect, or will take effect.
+    /// When the last wake-up that brought no news took effect, or the next one will.
     pub(super) woken_at: Option<Timestamp>,
 }
 
@@ -43,6 +43,11 @@ impl Polls {
     pub(super) fn look(&mut self, timers: &mut Timers, at: Timestamp) {
         self.woken_at = Some(at);
         timers.advance(Timer::Poll, at);
+    }
+
+    /// A look that was asked for at `asked` brought news: what woke this process is no busy neighbour.
+    pub(super) fn learned(&mut self, asked: Timestamp) {
+        self.woken_at = self.woken_at.filter(|woken| *woken > asked);
     }
 
     /// Sets the time of the next look at the row, after a look that was asked for at `asked`. A

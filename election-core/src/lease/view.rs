@@ -55,6 +55,13 @@ impl View {
         Self { row, unchanged_since, ends_at, opens_at, renewed_at, notice }
     }
 
+    /// Whether this row says more than that the holder has renewed.
+    pub(super) fn is_news(&self, row: &Row) -> bool {
+        row.epoch != self.row.epoch
+            || candidate(row) != candidate(&self.row)
+            || row.resign_requested != self.row.resign_requested
+    }
+
     /// Takes in a notification that the holder of this epoch has resigned. Returns whether it is
     /// new.
     pub(super) fn said_to_be_resigned(&mut self, epoch: Epoch) -> bool {

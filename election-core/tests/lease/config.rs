@@ -27,7 +27,7 @@ fn the_defaults_are_those_of_the_design() {
     assert_eq!(config.grace(), Duration::from_millis(2_500));
     assert_eq!(config.drift().ppm(), 90_000);
     assert_eq!(config.margin(), Duration::from_millis(1_351 + 500));
-    assert_eq!(config.wake_jitter(), Duration::from_millis(50));
+    assert_eq!(config.wake_jitter(), Duration::from_millis(10));
     assert_eq!(config.timer_slice(), Duration::from_millis(500));
     assert_eq!(config.warnings().count(), 0);
 }
@@ -37,8 +37,8 @@ fn what_is_random_shrinks_with_an_interval_that_was_set() {
     let millis = Duration::from_millis;
     let often = |interval| Config::builder().ttl(secs(600)).interval(interval).build().unwrap();
     assert_eq!(often(secs(1)).jitter(), millis(200));
-    assert_eq!(often(secs(1)).wake_jitter(), millis(50));
-    assert_eq!(often(millis(20)).wake_jitter(), millis(20));
+    assert_eq!(often(secs(1)).wake_jitter(), millis(10));
+    assert_eq!(often(millis(4)).wake_jitter(), millis(4));
 }
 
 #[test]
@@ -173,9 +173,10 @@ fn an_attempt_takes_a_tick_of_the_databases_clock_at_least() {
 
 #[test]
 fn what_was_set_is_what_is_told() {
-    let config = Config::builder().ttl(secs(1)).min_epoch(Epoch::new(70)).build().unwrap();
-    assert_eq!((config.ttl(), config.min_epoch()), (secs(1), Epoch::new(70)));
-    assert_eq!(config.wake_jitter(), secs(1) / 60, "less than 50 ms");
+    let ttl = Duration::from_millis(300);
+    let config = Config::builder().ttl(ttl).min_epoch(Epoch::new(70)).build().unwrap();
+    assert_eq!((config.ttl(), config.min_epoch()), (ttl, Epoch::new(70)));
+    assert_eq!(config.wake_jitter(), ttl / 60, "less than 10 ms");
     let config = Config::builder().jitter(Duration::ZERO).build().unwrap();
     assert_eq!(config.warnings().collect::<Vec<_>>(), [Warning::NoJitter]);
 }

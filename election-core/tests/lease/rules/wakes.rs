@@ -61,10 +61,10 @@ fn a_resignation_is_spread_by_the_wake_jitter() {
         hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
         hand.now = 2_000;
         hand.event(Event::Resigned(epoch(7)));
-        assert!(matches!(hand.run_until_asked(2_051), Query::Attempt { .. }));
+        assert!(matches!(hand.run_until_asked(2_011), Query::Attempt { .. }));
         last = last.max(hand.now);
     }
-    assert!(last > 2_025, "{last}");
+    assert!(last > 2_005, "{last}");
 }
 
 #[test]
@@ -82,6 +82,33 @@ fn a_false_resignation_costs_one_attempt_a_term() {
     }
     assert_eq!(attempts, 1);
     assert!(looks <= 12, "{looks} looks in a second");
+}
+
+/// An operator's request wakes everybody, and the resignation soon after it does, too.
+#[test]
+fn a_wake_up_that_brings_news_delays_no_other() {
+    let holder = candidate("b", 2);
+    let requested = Row { resign_requested: true, ..held(7, &holder, 13_000, 0) };
+    let vacated = Row { holder: None, ..held(7, &holder, 0, 0) };
+    for (seen, next) in [
+        (requested, 2_020),
+        (vacated, 2_020),
+        (held(8, &holder, 13_000, 0), 2_020),
+        (held(7, &holder, 13_000, 1), 2_100),
+    ] {
+        let mut hand = following();
+        hand.event(Event::Wake);
+        hand.answer(Answer::Seen(seen));
+        if matches!(hand.asked, Some((_, Query::Attempt { .. }))) {
+            hand.answer(Answer::Seen(held(8, &candidate("c", 3), 14_000, 0)));
+        }
+        hand.now = 2_020;
+        hand.event(Event::Wake);
+        if hand.asked.is_none() {
+            hand.run_until_asked(2_200);
+        }
+        assert_eq!((hand.query(), hand.now), (&Query::Observe, next));
+    }
 }
 
 #[test]
