@@ -1,4 +1,4 @@
-//! Another process of this node's name.
+//! Another elector of this node's name: a process, or the same election once more in this one.
 //!
 //! The row of a former life of this process looks the same at first. But nobody renews that, or wins
 //! again under its name.
@@ -29,8 +29,9 @@ impl DuplicateId {
             warn!(
                 event = "duplicate_id",
                 incarnation = %other,
-                "another process takes part as {node} (incarnation {other}; this one is {}): give \
-                 every process its own name (`--node`, `Builder::node`)",
+                "another elector takes part as {node} (incarnation {other}; this one is {}): give \
+                 every process its own name (`--node`, `Builder::node`), and start an election only \
+                 once in a process",
                 own.incarnation
             );
         }
