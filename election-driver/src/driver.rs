@@ -50,8 +50,10 @@ impl Driver {
         shared: Arc<Shared<R>>,
         inputs: Receiver<Input<Report>>,
     ) -> Self {
-        let (asks, questions) = async_channel::unbounded();
-        let (answers, answered) = async_channel::unbounded();
+        // Small, since an unbounded channel takes five kilobytes, and there may be thousands of electors.
+        let (asks, questions) = async_channel::bounded(1);
+        // Of the question under way, and of the one behind it.
+        let (answers, answered) = async_channel::bounded(2);
         let span = log::span(&shared.setup.registration);
         span.in_scope(|| store.prepare(&config));
         let closes = CloseOnDrop(shared.clone());
@@ -145,7 +147,8 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
         }
         let Action::Query { ticket, query, deadline } = action;
         tracing::trace!(query = op(&query), "asking");
-        let _ = self.asks.try_send(Ask { ticket, query, deadline });
+        // Only the newest question counts.
+        let _ = self.asks.force_send(Ask { ticket, query, deadline });
     }
 
     fn poll_input(
