@@ -194,8 +194,8 @@ impl Lease {
             self.outdated_seen(asked, unresolved, own, row.epoch);
             return None;
         }
-        if self.view.as_ref().is_none_or(|view| view.is_news(&row)) {
-            self.polls.learned(asked);
+        if self.view.as_ref().is_some_and(|view| view.is_about_to_end(&row)) {
+            self.polls.expect_another(asked);
         }
         self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, &self.config));
         let change = match self.leadership {

@@ -7,7 +7,8 @@ use super::{
 use crate::{Random, Timestamp};
 use core::time::Duration;
 
-/// Wake-ups that bring no news take effect at most this often; those in between count as one.
+/// Wake-ups take effect at most this often, and those in between count as one, unless the look says that
+/// another change follows.
 pub(super) const WAKE_SPACING: Duration = Duration::from_millis(100);
 
 /// The state of the looks so far.
@@ -17,7 +18,7 @@ pub(super) struct Polls {
     pub(super) read_back: Option<Timestamp>,
     /// Polls that failed in a row.
     pub(super) failures: u32,
-    /// When the last wake-up that brought no news took effect, or the next one will.
+    /// When the last wake-up took effect, or will take effect; nothing if the next one is expected.
     pub(super) woken_at: Option<Timestamp>,
 }
 
@@ -45,8 +46,8 @@ impl Polls {
         timers.advance(Timer::Poll, at);
     }
 
-    /// A look that was asked for at `asked` brought news: what woke this process is no busy neighbour.
-    pub(super) fn learned(&mut self, asked: Timestamp) {
+    /// After a look that was asked for at `asked` the next wake-up is expected: it is not put off.
+    pub(super) fn expect_another(&mut self, asked: Timestamp) {
         self.woken_at = self.woken_at.filter(|woken| *woken > asked);
     }
 

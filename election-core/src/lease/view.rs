@@ -55,11 +55,10 @@ impl View {
         Self { row, unchanged_since, ends_at, opens_at, renewed_at, notice }
     }
 
-    /// Whether this row says more than that the holder has renewed.
-    pub(super) fn is_news(&self, row: &Row) -> bool {
-        row.epoch != self.row.epoch
-            || candidate(row) != candidate(&self.row)
-            || row.resign_requested != self.row.resign_requested
+    /// Whether the holder in view has since been asked to resign, or has resigned: then a change follows.
+    pub(super) fn is_about_to_end(&self, row: &Row) -> bool {
+        row.resign_requested && !self.row.resign_requested
+            || row.holder.is_none() && self.row.holder.is_some()
     }
 
     /// Takes in a notification that the holder of this epoch has resigned. Returns whether it is
