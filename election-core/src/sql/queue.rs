@@ -184,6 +184,9 @@ impl<T> Queue<T> {
         since: Timestamp,
         now: Timestamp,
     ) -> Vec<Asked<T>> {
+        if let [_] = &*turn {
+            self.single_again = now + now.since(since);
+        }
         let size = match concern {
             Concern::All => return turn,
             Concern::Lock => 1,
@@ -192,7 +195,6 @@ impl<T> Queue<T> {
         match &*turn {
             [] => turn,
             [asked] => {
-                self.single_again = now + now.since(since);
                 self.apart[kind(&asked.query)].insert(asked.registration.namespace.clone());
                 self.ended(asked);
                 turn

@@ -201,6 +201,16 @@ fn take_overs_are_asked_one_by_one() {
         Query::TakeOver { seen, epoch, holder: None, renewals: 0, server, ttl, clock_step };
     ["a", "b"].iter().for_each(|name| join(&mut queue, name, &take_over));
     assert_eq!(turns(&mut queue), ["a", "b"]);
+
+    join(&mut queue, "a", &take_over);
+    let turn = next(&mut queue);
+    let later = NOW + Duration::from_secs(2);
+    queue.failed(turn, Concern::All, NOW, later);
+    join(&mut queue, "a", &take_over);
+    for _ in 0..3 {
+        join(&mut queue, "b", &renew());
+        assert_eq!(names(&queue.next(later, |()| true)), ["b"], "it has had its time");
+    }
 }
 
 /// Its neighbours are asked again in halves, of which one fails again.
