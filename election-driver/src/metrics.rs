@@ -281,13 +281,18 @@ mod facade {
     /// A shared store has run a statement that asked so many questions.
     #[cfg(feature = "_sql")]
     #[allow(clippy::cast_precision_loss)] // a gauge of a number of things
-    pub(crate) fn shared(store: &Arc<str>, status: &crate::SharedStatus, asked: u64) {
+    pub(crate) fn shared(
+        store: &Arc<str>,
+        status: &crate::SharedStatus,
+        batches: u64,
+        questions: u64,
+    ) {
         use super::{STORE_BATCHES, STORE_ELECTIONS, STORE_QUESTIONS, STORE_WAITING};
         let store = SharedString::from(store.clone());
         gauge!(STORE_ELECTIONS, "store" => store.clone()).set(status.elections as f64);
         gauge!(STORE_WAITING, "store" => store.clone()).set(status.waiting as f64);
-        counter!(STORE_BATCHES, "store" => store.clone()).increment(1);
-        counter!(STORE_QUESTIONS, "store" => store).increment(asked);
+        counter!(STORE_BATCHES, "store" => store.clone()).increment(batches);
+        counter!(STORE_QUESTIONS, "store" => store).increment(questions);
     }
 
     fn outcome(query: &Query, end: &End<'_>) -> &'static str {
@@ -338,7 +343,7 @@ mod facade {
     }
 
     #[cfg(feature = "_sql")]
-    pub(crate) fn shared(_: &std::sync::Arc<str>, _: &crate::SharedStatus, _: u64) {}
+    pub(crate) fn shared(_: &std::sync::Arc<str>, _: &crate::SharedStatus, _: u64, _: u64) {}
 }
 
 #[cfg(all(test, feature = "metrics"))]

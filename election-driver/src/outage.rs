@@ -79,6 +79,12 @@ impl Outage {
         Self::new(hiccup, ttl)
     }
 
+    /// The same outage as before, under other limits.
+    pub(crate) fn continuing(self, earlier: Option<Self>) -> Self {
+        let Some(Self { ongoing, over, .. }) = earlier else { return self };
+        Self { ongoing, over, ..self }
+    }
+
     /// A question that was asked at `asked` has failed.
     pub(crate) fn failed(
         &mut self,
@@ -194,6 +200,14 @@ mod tests {
         assert_eq!(said(&mut outage, [5_000, 7_000].into_iter(), Gravity::Passing), [7_000]);
         outage.forget();
         assert_eq!(outage.answered(at(8_000)).map(|word| word.news), Some(News::Over));
+    }
+
+    #[test]
+    fn other_limits_end_no_outage() {
+        let mut before = outage();
+        assert_eq!(said(&mut before, [0, 2_000].into_iter(), Gravity::Passing), [2_000]);
+        let mut outage = Outage::new(HICCUP / 2, LONG).continuing(Some(before));
+        assert_eq!(outage.answered(at(3_000)).map(|word| word.news), Some(News::Over));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
     Notifications, Pause, Runtime, Store, StoreError, StoreErrorCode, log, metrics, now,
     outage::{Gravity, Outage},
 };
-use async_channel::{Receiver, Sender};
+use async_channel::{Receiver, RecvError, Sender};
 use election_core::{
     Timestamp,
     lease::{Answer, Config, Failure, Query, Registration},
@@ -20,10 +20,7 @@ use election_core::{
 };
 use futures_lite::future::or;
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use subscribers::Subscribers;
@@ -36,7 +33,7 @@ use tracing::Instrument as _;
 /// in another. The guide's page [`many`](crate::guide::many) says what is asked together, and what a lock or a
 /// slow statement of one election costs the others.
 ///
-/// The shortest attempt time-out among the elections bounds each statement, for all of them.
+/// The shortest attempt time-out of any election that was started on this store bounds each statement.
 #[derive(Clone)]
 pub struct SharedStore {
     shared: Arc<Shared>,
@@ -53,7 +50,7 @@ pub struct SharedStatus {
     pub elections: usize,
     /// How many questions waited when the last batch was done.
     pub waiting: usize,
-    /// How many batches it has asked: one statement each, or up to seven.
+    /// How many batches it has asked: one to eight statements each.
     pub batches: u64,
     /// How many questions these have asked. Divided by the batches, their average size.
     pub questions: u64,
@@ -65,23 +62,24 @@ struct Shared {
     subscribers: Arc<Subscribers>,
     /// Somebody wants to hear.
     listens: Sender<()>,
-    work: Arc<Work>,
+    work: Arc<Mutex<Work>>,
 }
 
 /// What has been done.
 #[derive(Default)]
 struct Work {
-    waiting: AtomicUsize,
-    batches: AtomicU64,
-    questions: AtomicU64,
+    status: SharedStatus,
     /// Why the last batch failed, if it did.
-    error: Mutex<Option<String>>,
+    error: Option<String>,
 }
 
 /// What clones tell the task that asks the database.
 enum Order {
     /// An election with this timing begins.
-    Prepare(Box<Config>),
+    Prepare {
+        attempt_timeout: Duration,
+        ttl: Duration,
+    },
     Ask(Asked<Reply>),
 }
 
@@ -117,7 +115,8 @@ impl SharedStore {
     /// [`metrics`](crate::metrics) reports the same.
     #[must_use]
     pub fn status(&self) -> SharedStatus {
-        self.shared.work.status(&self.shared.subscribers)
+        let elections = self.shared.subscribers.count();
+        SharedStatus { elections, ..lock(&self.shared.work).status.clone() }
     }
 
     /// The [metrics](crate::metrics) of elections on this clone carry no label `name`: their counters and histograms
@@ -132,8 +131,9 @@ impl SharedStore {
 
 impl Store for SharedStore {
     fn prepare(&mut self, config: &Config) {
-        self.attempt_timeout = config.attempt_timeout();
-        let _ = self.shared.orders.try_send(Order::Prepare(Box::new(config.clone())));
+        let (attempt_timeout, ttl) = (config.attempt_timeout(), config.ttl());
+        self.attempt_timeout = attempt_timeout;
+        let _ = self.shared.orders.try_send(Order::Prepare { attempt_timeout, ttl });
     }
 
     async fn answer(
@@ -147,11 +147,16 @@ impl Store for SharedStore {
         let until = now() + self.attempt_timeout / 4 * 3;
         let asked = Asked { registration, query, until, asker };
         let _ = self.shared.orders.try_send(Order::Ask(asked));
-        answer.recv().await.unwrap_or_else(|_| {
+        // What still waits when its runtime ends is never answered.
+        let ended = async {
+            self.shared.orders.closed().await;
+            Err(RecvError)
+        };
+        or(answer.recv(), ended).await.unwrap_or_else(|_| {
             if !self.shared.orders.is_closed() {
                 let waited = "the question waited too long for the connection of the shared store, and was \
                               never sent";
-                let context = match &*self.shared.work.error() {
+                let context = match &lock(&self.shared.work).error {
                     Some(why) => format!("{waited}; the previous batch failed: {why}"),
                     None => format!("{waited}; if that goes on, share several stores"),
                 };
@@ -198,22 +203,12 @@ struct Asker<C: Client> {
     outage: Option<Outage>,
     subscribers: Arc<Subscribers>,
     place: Arc<str>,
-    work: Arc<Work>,
+    work: Arc<Mutex<Work>>,
 }
 
-impl Work {
-    fn error(&self) -> MutexGuard<'_, Option<String>> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn status(&self, subscribers: &Subscribers) -> SharedStatus {
-        SharedStatus {
-            elections: subscribers.count(),
-            waiting: self.waiting.load(Ordering::Relaxed),
-            batches: self.batches.load(Ordering::Relaxed),
-            questions: self.questions.load(Ordering::Relaxed),
-        }
-    }
+fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
+    // A panic elsewhere leaves nothing half-written here.
+    work.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<C: Client> Asker<C> {
@@ -240,13 +235,13 @@ impl<C: Client> Asker<C> {
     fn take(&mut self, order: Order) {
         match order {
             Order::Ask(asked) => self.queue.push(asked),
-            Order::Prepare(config) => {
-                let (attempt, ttl) = (config.attempt_timeout(), config.ttl());
+            Order::Prepare { attempt_timeout: attempt, ttl } => {
                 let (shortest, longest) = self.bounds.unwrap_or((attempt, ttl));
                 let (attempt, ttl) = (shortest.min(attempt), longest.max(ttl));
                 if self.bounds.replace((attempt, ttl)) != Some((attempt, ttl)) {
                     self.store.bound(Timeouts::of(attempt, ttl).shared());
-                    self.outage = Some(Outage::of_database(attempt, ttl));
+                    let earlier = self.outage.take();
+                    self.outage = Some(Outage::of_database(attempt, ttl).continuing(earlier));
                 }
             }
         }
@@ -259,7 +254,7 @@ impl<C: Client> Asker<C> {
         let questions: Vec<_> = turn.iter().map(|it| (&it.registration, &it.query)).collect();
         let merged = questions.len() > 1;
         let answers = match &*questions {
-            [] => return,
+            [] => return self.count(0),
             [(registration, query)] => {
                 self.store.answer(registration, query).await.map(|answer| vec![Some(answer)])
             }
@@ -288,19 +283,21 @@ impl<C: Client> Asker<C> {
         }
     }
 
-    /// Counts a batch of so many questions.
+    /// Counts a batch of so many questions. None is no batch: nothing was worth asking.
     fn count(&self, asked: usize) {
-        let asked = asked as u64;
-        self.work.waiting.store(self.queue.len(), Ordering::Relaxed);
-        self.work.batches.fetch_add(1, Ordering::Relaxed);
-        self.work.questions.fetch_add(asked, Ordering::Relaxed);
-        metrics::shared(&self.place, &self.work.status(&self.subscribers), asked);
+        let (batches, questions) = (u64::from(asked > 0), asked as u64);
+        let status = &mut lock(&self.work).status;
+        status.elections = self.subscribers.count();
+        status.waiting = self.queue.len();
+        status.batches += batches;
+        status.questions += questions;
+        metrics::shared(&self.place, status, batches, questions);
     }
 
     /// Logs what concerns all elections: that the database is out of reach, or does not notify.
     fn tell(&mut self, asked: Timestamp, error: Option<&StoreError>) {
         let now = now();
-        *self.work.error() = error.map(StoreError::told);
+        lock(&self.work).error = error.map(StoreError::told);
         self.subscribers.asked(now, error);
         if let Some(outage) = &mut self.outage {
             tell(outage, asked, now, error);

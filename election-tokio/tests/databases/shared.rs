@@ -14,8 +14,9 @@ use election_core::{
 use election_driver::conformance::tasks::timeout;
 use election_testing::{Kind, Proxy};
 use election_tokio::{Election, Handle, SharedStore, Store as _, Tokio};
-use futures_lite::future::or;
+use futures_lite::future::{or, poll_once, yield_now};
 use std::{
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -173,9 +174,13 @@ async fn a_row_that_a_trigger_refuses_fails_no_other<B: Backend>(database: B) {
     }
 }
 
-async fn won(store: &mut SharedStore, number: usize) -> (Registration, Epoch) {
+fn registration(number: usize) -> Registration {
     let namespace = Namespace::new(&name(number)).unwrap();
-    let who = Registration { namespace, candidate: Candidate::from(Uuid::nil()), label: None };
+    Registration { namespace, candidate: Candidate::from(Uuid::nil()), label: None }
+}
+
+async fn won(store: &mut SharedStore, number: usize) -> (Registration, Epoch) {
+    let who = registration(number);
     let attempt = Query::Attempt { seen: Epoch::NONE, ttl: LONG, clock_step: Duration::ZERO };
     match store.answer(&who, &attempt).await.unwrap() {
         Answer::Won { epoch, .. } => (who, epoch),
@@ -276,6 +281,48 @@ async fn a_store_whose_runtime_has_ended_says_so<B: Backend>(database: B) {
     drop(store); // outside of the runtime that it was used on
 }
 
+/// It waits in the store when the runtime ends.
+async fn a_question_ends_with_the_runtime_of_its_store<B: Backend>(database: B) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut store = {
+        let _inside = runtime.enter();
+        Election::share(database.sql())
+    };
+    let who = registration(0);
+    let mut answer = pin!(store.answer(&who, &Query::Observe));
+    assert!(poll_once(answer.as_mut()).await.is_none());
+    runtime.shutdown_background();
+    let told = timeout::<Tokio, _>(LONG, answer).await.expect("an answer").unwrap_err().to_string();
+    assert!(told.contains("share it anew"), "{told}");
+}
+
+/// The last that waits is given up, so that nothing is left to ask.
+async fn an_idle_store_says_that_nothing_waits<B: Backend>(database: B) {
+    let sql = database.sql();
+    let elsewhere = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let store = Election::share(sql);
+            let (mut asking, mut leaving) = (store.clone(), store.clone());
+            let (who, other) = (registration(0), registration(1));
+            let mut answer = pin!(asking.answer(&who, &Query::Observe));
+            assert!(poll_once(answer.as_mut()).await.is_none());
+            let mut given_up = Box::pin(leaving.answer(&other, &Query::Others));
+            assert!(poll_once(given_up.as_mut()).await.is_none());
+            drop(given_up);
+            answer.await.unwrap();
+            let idle = async {
+                while store.status().waiting > 0 {
+                    yield_now().await;
+                }
+            };
+            timeout::<Tokio, _>(SHORT, idle).await.expect("nothing waits");
+            assert_eq!((store.status().batches, store.status().questions), (1, 1));
+        });
+    });
+    elsewhere.join().unwrap();
+}
+
 /// What keeps all from an answer is not asked for each.
 async fn a_missing_table_fails_a_batch_as_a_whole<B: Backend>(database: B) {
     database.execute("ALTER TABLE election_leader RENAME TO elsewhere").await;
@@ -360,6 +407,8 @@ tests! {
     who_waits_behind_a_locked_row_has_an_answer_in_time: postgres mariadb;
     a_missing_table_fails_a_batch_as_a_whole: sqlite postgres mariadb;
     a_store_whose_runtime_has_ended_says_so: sqlite postgres mariadb;
+    a_question_ends_with_the_runtime_of_its_store: sqlite;
+    an_idle_store_says_that_nothing_waits: sqlite;
     many_elections_have_the_sessions_of_one: postgres mariadb;
     all_lead_again_once_the_server_is_back: postgres mariadb;
     each_election_has_a_leader_that_stays: sqlite postgres mariadb;

@@ -149,9 +149,7 @@ impl Subscription {
             if let Some(notice) = self.take() {
                 return notice;
             }
-            if self.signal.recv().await.is_err() {
-                futures_lite::future::pending::<()>().await;
-            }
+            let _ = self.signal.recv().await; // its sender stays for as long as this subscription
         }
     }
 
