@@ -100,7 +100,7 @@ impl<R: Runtime> Drop for CloseOnDrop<R> {
     }
 }
 
-/// The two halves of the elector take turns, so that neither ever waits for this lock.
+/// One future polls both halves of the elector, so neither ever waits for this lock.
 #[derive(Clone)]
 struct SharedLog(Arc<Mutex<Log>>);
 
@@ -195,9 +195,8 @@ impl<R: Runtime> Elector<R> {
 }
 
 /// Waiting for a statement that is nearly done is cheaper than a new connection, which takes a
-/// dozen round trips: longer than the rest of a lease on a slow link. The statement that waits has a
-/// deadline as well, so the limit is what leaves it half as long again as statements have taken of
-/// late.
+/// dozen round trips: longer than the rest of a lease on a slow link. The newer statement has a deadline
+/// too: the wait leaves it one and a half times what statements have recently taken.
 struct Waits {
     /// What statements have taken of late.
     usual: Duration,
@@ -247,10 +246,8 @@ async fn ask_database<R: Runtime, S: Store>(
     let runtime = &shared.setup.runtime;
     let mut waits = Waits { usual: Duration::ZERO };
     let mut next = questions.recv().await;
-    while let Ok(mut ask) = next {
-        while let Ok(newer) = questions.try_recv() {
-            ask = newer;
-        }
+    while let Ok(ask) = next {
+        let ask = questions.try_recv().unwrap_or(ask);
         let asked = shared.metrics.asking(runtime);
         let since = runtime.now();
         let (outcome, newer) = {

@@ -12,6 +12,7 @@ use election_driver::{
     core::{
         Candidate, Epoch, Incarnation, Namespace, NodeId,
         lease::{Answer, Query, Registration},
+        sql::Queue,
     },
 };
 use election_testing::{Kind, Server};
@@ -25,7 +26,7 @@ const TTL: Duration = Duration::from_secs(60);
 /// How long each way of renewing is measured.
 const SPAN: Duration = Duration::from_secs(5);
 /// As many rows as the store puts into one statement.
-const TOGETHER: usize = 1000;
+const TOGETHER: usize = Queue::<()>::TOGETHER;
 
 fn main() {
     let n = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(1000);

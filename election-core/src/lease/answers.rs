@@ -194,7 +194,7 @@ impl Lease {
             self.outdated_seen(asked, unresolved, own, row.epoch);
             return None;
         }
-        if self.view.as_ref().is_some_and(|view| view.is_about_to_end(&row)) {
+        if self.view.as_ref().is_some_and(|view| view.announces_change(&row)) {
             self.polls.expect_another(asked);
         }
         self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, &self.config));

@@ -46,7 +46,7 @@ impl Polls {
         timers.advance(Timer::Poll, at);
     }
 
-    /// After a look that was asked for at `asked` the next wake-up is expected: it is not put off.
+    /// The look that was asked for at `asked` announces a change: the next wake-up is not put off.
     pub(super) fn expect_another(&mut self, asked: Timestamp) {
         self.woken_at = self.woken_at.filter(|woken| *woken > asked);
     }

@@ -55,10 +55,10 @@ impl View {
         Self { row, unchanged_since, ends_at, opens_at, renewed_at, notice }
     }
 
-    /// Whether the holder in view has since been asked to resign, or has resigned: then a change follows.
-    pub(super) fn is_about_to_end(&self, row: &Row) -> bool {
-        row.resign_requested && !self.row.resign_requested
-            || row.holder.is_none() && self.row.holder.is_some()
+    /// Whether the newer row shows a resignation, or a request for one, so that another change follows.
+    pub(super) fn announces_change(&self, newer: &Row) -> bool {
+        newer.resign_requested && !self.row.resign_requested
+            || newer.holder.is_none() && self.row.holder.is_some()
     }
 
     /// Takes in a notification that the holder of this epoch has resigned. Returns whether it is
