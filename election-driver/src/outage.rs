@@ -80,6 +80,10 @@ impl Outage {
     }
 
     /// The same outage as before, under other limits.
+    #[cfg_attr(
+        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
+        allow(dead_code)
+    )]
     pub(crate) fn continuing(self, earlier: Option<Self>) -> Self {
         let Some(Self { ongoing, over, .. }) = earlier else { return self };
         Self { ongoing, over, ..self }
