@@ -88,26 +88,27 @@ fn a_false_resignation_costs_one_attempt_a_term() {
 #[test]
 fn a_wake_up_for_a_resignation_delays_no_other() {
     let holder = candidate("b", 2);
-    let requested = Row { resign_requested: true, ..held(7, &holder, 13_000, 0) };
-    let vacated = Row { holder: None, ..held(7, &holder, 0, 0) };
-    for (seen, next) in [
-        (requested, 2_020),
-        (vacated, 2_020),
-        (held(7, &holder, 13_000, 1), 2_100),
-        (held(8, &holder, 13_000, 0), 2_100), // or two clones would take turns as fast as they can
+    let held = |epoch, renewals| held(epoch, &holder, 13_000, renewals);
+    let spaced = [2_000, 2_100, 2_200];
+    for (seen, looks) in [
+        (Row { resign_requested: true, ..held(7, 0) }, [2_000, 2_020, 2_120]),
+        (Row { holder: None, ..held(7, 0) }, [2_000, 2_020, 2_120]),
+        (held(7, 1), spaced),
+        (held(8, 0), spaced), // or two clones would take turns as fast as they can
     ] {
-        let mut hand = following();
-        hand.event(Event::Wake);
-        hand.answer(Answer::Seen(seen));
-        if matches!(hand.asked, Some((_, Query::Attempt { .. }))) {
-            hand.answer(Answer::Seen(held(8, &candidate("c", 3), 14_000, 0)));
+        let observer = fifteen_seconds().role(Role::Observer).wake_jitter(ms(0));
+        let mut hand = Hand::new(observer.build().unwrap());
+        hand.answer(Answer::Seen(held(7, 0)));
+        hand.now = 2_000;
+        for look in looks {
+            hand.event(Event::Wake);
+            if hand.asked.is_none() {
+                hand.run_until_asked(look);
+            }
+            assert_eq!((hand.query(), hand.now), (&Query::Observe, look));
+            hand.answer(Answer::Seen(seen.clone()));
+            hand.now += 20;
         }
-        hand.now = 2_020;
-        hand.event(Event::Wake);
-        if hand.asked.is_none() {
-            hand.run_until_asked(2_200);
-        }
-        assert_eq!((hand.query(), hand.now), (&Query::Observe, next));
     }
 }
 
@@ -167,13 +168,16 @@ fn what_was_said_of_one_term_says_nothing_of_the_next() {
 #[test]
 fn a_wake_up_in_the_instant_of_a_look_leads_to_another() {
     // The row may have been read before it changed.
-    let mut hand = following();
-    for (look, next) in [(2_000, 2_100), (2_100, 2_200)] {
-        hand.event(Event::Wake);
-        assert_eq!((hand.now, hand.query()), (look, &Query::Observe));
-        hand.event(Event::Wake);
-        hand.answer(Answer::Seen(held(7, &candidate("b", 2), 13_000, 0)));
-        hand.run_until_asked(next);
-        assert_eq!(hand.now, next);
+    for resign_requested in [false, true] {
+        let mut hand = following();
+        let row = Row { resign_requested, ..held(7, &candidate("b", 2), 13_000, 0) };
+        for (look, next) in [(2_000, 2_100), (2_100, 2_200)] {
+            hand.event(Event::Wake);
+            assert_eq!((hand.now, hand.query()), (look, &Query::Observe));
+            hand.event(Event::Wake);
+            hand.answer(Answer::Seen(row.clone()));
+            hand.run_until_asked(next);
+            assert_eq!(hand.now, next);
+        }
     }
 }
