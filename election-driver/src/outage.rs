@@ -80,10 +80,7 @@ impl Outage {
     }
 
     /// The same outage as before, under other limits.
-    #[cfg_attr(
-        not(any(feature = "sqlite", feature = "postgres", feature = "mysql")),
-        allow(dead_code)
-    )]
+    #[cfg(feature = "_sql")]
     pub(crate) fn continuing(self, earlier: Option<Self>) -> Self {
         let Some(Self { ongoing, over, .. }) = earlier else { return self };
         Self { ongoing, over, ..self }
@@ -206,12 +203,15 @@ mod tests {
         assert_eq!(outage.answered(at(8_000)).map(|word| word.news), Some(News::Over));
     }
 
+    #[cfg(feature = "_sql")]
     #[test]
     fn other_limits_end_no_outage() {
         let mut before = outage();
         assert_eq!(said(&mut before, [0, 2_000].into_iter(), Gravity::Passing), [2_000]);
         let mut outage = Outage::new(HICCUP / 2, LONG).continuing(Some(before));
         assert_eq!(outage.answered(at(3_000)).map(|word| word.news), Some(News::Over));
+        let mut outage = Outage::new(HICCUP, LONG).continuing(Some(outage));
+        assert_eq!(said(&mut outage, [4_000, 6_000].into_iter(), Gravity::Passing), NOTHING);
     }
 
     #[test]

@@ -9,28 +9,35 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// Sums up the leaderships, and counts who leads without a name.
-#[derive(Default)]
-struct Sum(Arc<AtomicU64>);
+/// The value of the metric of this name. Who leads counts only without a name.
+struct Only(&'static str, Arc<AtomicU64>);
 
-impl Recorder for Sum {
+impl Only {
+    fn new(name: &'static str) -> Self {
+        Self(name, Arc::default())
+    }
+
+    fn is(&self, key: &Key) -> bool {
+        key.name() == self.0 && (self.0 != MASTER_STATUS || key.labels().len() == 0)
+    }
+
+    fn value(&self) -> u64 {
+        self.1.load(Ordering::Relaxed)
+    }
+}
+
+impl Recorder for Only {
     fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
     fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
     fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
 
     fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        match key.name() {
-            TRANSITIONS => Counter::from_arc(self.0.clone()),
-            _ => Counter::noop(),
-        }
+        if self.is(key) { Counter::from_arc(self.1.clone()) } else { Counter::noop() }
     }
 
     fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
         assert_ne!(key.name(), TRUST_REMAINING, "it has no sum");
-        match key.name() {
-            MASTER_STATUS if key.labels().len() == 0 => Gauge::from_arc(self.0.clone()),
-            _ => Gauge::noop(),
-        }
+        if self.is(key) { Gauge::from_arc(self.1.clone()) } else { Gauge::noop() }
     }
 
     fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
@@ -45,12 +52,12 @@ fn term(epoch: u64) -> Term {
 
 #[test]
 fn a_leadership_is_counted_once_however_often_it_is_told_of() {
-    let sum = Sum::default();
-    with_local_recorder(&sum, || {
+    let counter = Only::new(TRANSITIONS);
+    with_local_recorder(&counter, || {
         let metrics = Metrics::new(&Namespace::default(), true);
         let counted = |change: Option<&Change>| {
             metrics.changed(change);
-            sum.0.load(Ordering::Relaxed)
+            counter.value()
         };
         let followed = |epoch, label: Option<&str>| {
             let label = label.map(|label| Label::new(label).expect("a label"));
@@ -74,11 +81,11 @@ fn a_leadership_is_counted_once_however_often_it_is_told_of() {
 
 #[test]
 fn metrics_without_a_name_count_the_elections_that_are_led() {
-    let sum = Sum::default();
-    with_local_recorder(&sum, || {
+    let gauge = Only::new(MASTER_STATUS);
+    with_local_recorder(&gauge, || {
         let one = Metrics::new(&Namespace::new("one").expect("a name"), false);
         let other = Metrics::new(&Namespace::new("other").expect("a name"), false);
-        let led = || f64::from_bits(sum.0.load(Ordering::Relaxed)).to_string();
+        let led = || f64::from_bits(gauge.value()).to_string();
         for (metrics, left, expected) in [
             (&one, Some(3.0), "1"),
             (&one, Some(2.0), "1"),
@@ -93,4 +100,25 @@ fn metrics_without_a_name_count_the_elections_that_are_led() {
         other.closed();
         assert_eq!(led(), "0");
     });
+}
+
+#[cfg(feature = "_sql")]
+#[test]
+fn a_shared_store_reports_what_it_has_asked() {
+    use super::{STORE_BATCHES, STORE_ELECTIONS, STORE_QUESTIONS, STORE_WAITING, shared};
+    let status = crate::SharedStatus { elections: 60, waiting: 7, batches: 40, questions: 90 };
+    for (name, expected) in [
+        (STORE_ELECTIONS, 60_f64.to_bits()),
+        (STORE_WAITING, 7_f64.to_bits()),
+        (STORE_BATCHES, 4),
+        (STORE_QUESTIONS, 10),
+    ] {
+        let only = Only::new(name);
+        with_local_recorder(&only, || {
+            for (batches, questions) in [(1, 5), (3, 5), (0, 0)] {
+                shared(&"e.db".into(), &status, batches, questions);
+            }
+        });
+        assert_eq!(only.value(), expected, "{name}");
+    }
 }
