@@ -263,17 +263,25 @@ async fn locked_rows_do_not_starve_the_others<B: Backend>(database: B) {
     shut_down(leaders).await;
 }
 
+/// A runtime where the tasks of a store run only while somebody waits.
+fn one_thread() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// What comes of this work on a runtime that ends with it.
+fn elsewhere<T: Send + 'static, F: Future<Output = T>>(
+    work: impl FnOnce() -> F + Send + 'static,
+) -> T {
+    std::thread::spawn(move || one_thread().block_on(work())).join().unwrap()
+}
+
 async fn a_store_whose_runtime_has_ended_says_so<B: Backend>(database: B) {
     let sql = database.sql();
-    let elsewhere = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let store = Election::share(sql);
-            led(&[start(&store, "here", "a", SHORT)]).await;
-            store
-        })
+    let store = elsewhere(async || {
+        let store = Election::share(sql);
+        led(&[start(&store, "here", "a", SHORT)]).await;
+        store
     });
-    let store = elsewhere.join().unwrap();
     let late = start(&store, "there", "b", SHORT);
     let told = until(&late, |status| status.error.is_some()).await.error.unwrap().to_string();
     assert!(told.contains("share it anew"), "{told}");
@@ -283,7 +291,7 @@ async fn a_store_whose_runtime_has_ended_says_so<B: Backend>(database: B) {
 
 /// It waits in the store when the runtime ends.
 async fn a_question_ends_with_the_runtime_of_its_store<B: Backend>(database: B) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = one_thread();
     let mut store = {
         let _inside = runtime.enter();
         Election::share(database.sql())
@@ -299,28 +307,24 @@ async fn a_question_ends_with_the_runtime_of_its_store<B: Backend>(database: B) 
 /// The last that waits is given up, so that nothing is left to ask.
 async fn an_idle_store_says_that_nothing_waits<B: Backend>(database: B) {
     let sql = database.sql();
-    let elsewhere = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let store = Election::share(sql);
-            let (mut asking, mut leaving) = (store.clone(), store.clone());
-            let (who, other) = (registration(0), registration(1));
-            let mut answer = pin!(asking.answer(&who, &Query::Observe));
-            assert!(poll_once(answer.as_mut()).await.is_none());
-            let mut given_up = Box::pin(leaving.answer(&other, &Query::Others));
-            assert!(poll_once(given_up.as_mut()).await.is_none());
-            drop(given_up);
-            answer.await.unwrap();
-            let idle = async {
-                while store.status().waiting > 0 {
-                    yield_now().await;
-                }
-            };
-            timeout::<Tokio, _>(SHORT, idle).await.expect("nothing waits");
-            assert_eq!((store.status().batches, store.status().questions), (1, 1));
-        });
+    elsewhere(async || {
+        let store = Election::share(sql);
+        let (mut asking, mut leaving) = (store.clone(), store.clone());
+        let (who, other) = (registration(0), registration(1));
+        let mut answer = pin!(asking.answer(&who, &Query::Observe));
+        assert!(poll_once(answer.as_mut()).await.is_none());
+        let mut given_up = Box::pin(leaving.answer(&other, &Query::Others));
+        assert!(poll_once(given_up.as_mut()).await.is_none());
+        drop(given_up);
+        answer.await.unwrap();
+        let idle = async {
+            while store.status().waiting > 0 {
+                yield_now().await;
+            }
+        };
+        timeout::<Tokio, _>(SHORT, idle).await.expect("nothing waits");
+        assert_eq!((store.status().batches, store.status().questions), (1, 1));
     });
-    elsewhere.join().unwrap();
 }
 
 /// What keeps all from an answer is not asked for each.
