@@ -51,6 +51,9 @@ fn what_cannot_work_is_refused_with_the_remedy() {
         ttl(secs(15)).margin(Duration::from_millis(1_350)).build(),
         Err(ConfigError::MarginTooSmall { .. })
     ));
+    let needed = Duration::from_nanos(1_351_000_001);
+    let error = ConfigError::MarginTooSmall { margin: secs(1), needed };
+    assert!(error.to_string().ends_with("use at least 1.352s"), "{error}");
     let error = ttl(secs(15)).wake_jitter(secs(6)).build().unwrap_err();
     assert!(error.to_string().contains("at most 5s"), "{error}");
     assert!(ttl(secs(15)).wake_jitter(secs(5)).build().is_ok());

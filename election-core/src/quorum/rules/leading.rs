@@ -49,6 +49,7 @@ impl Quorum {
         self.leadership = Leadership::Leading(lead);
         self.watch_the_preferred();
         self.forget_primary();
+        self.published.own();
         self.succession.settled();
         if self.boot.caught_up() {
             self.voter.renew();

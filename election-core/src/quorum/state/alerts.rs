@@ -26,8 +26,8 @@ pub(crate) enum Published {
 }
 
 impl Published {
-    /// Nobody leads: this node has lost its leadership.
-    pub(crate) fn lost(&mut self) {
+    /// Nobody else leads: this node has won or lost its leadership.
+    pub(crate) fn own(&mut self) {
         *self = Self::Vacant;
     }
 

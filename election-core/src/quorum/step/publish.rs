@@ -2,10 +2,7 @@
 
 use crate::{
     Change,
-    quorum::{
-        machine::Quorum,
-        state::{alerts::Published, leadership::Leadership},
-    },
+    quorum::{machine::Quorum, state::alerts::Published},
 };
 
 impl Quorum {
@@ -22,9 +19,6 @@ impl Quorum {
     }
 
     fn owed_publication(&self) -> Option<Published> {
-        if matches!(self.leadership, Leadership::Leading(_)) {
-            return None;
-        }
         let owed = match &self.following {
             Some(followed) => {
                 Published::Followed(followed.primary, followed.token, followed.label.is_some())

@@ -79,6 +79,20 @@ fn an_expired_leader_stands_once_its_term_is_released() {
 }
 
 #[test]
+fn staying_out_does_not_outlive_the_next_own_term() {
+    let mut hand = Hand::resigned();
+    hand.answer(Answer::Released);
+    assert!(matches!(hand.look_on(8_000, &vacant(7)), Query::Attempt { .. }));
+    let won_at = hand.now;
+    hand.answer(won(8));
+    hand.run_to(won_at + 11_500);
+    assert_eq!(hand.leads(), None, "expired");
+    hand.input(Input::Stopped(epoch(8)));
+    hand.answer(Answer::Released);
+    assert!(matches!(hand.query(), Query::Attempt { .. }), "it asks {:?}", hand.query());
+}
+
+#[test]
 fn a_drained_term_that_was_seen_to_be_replaced_is_not_released() {
     let mut hand = draining();
     hand.look(held(9, &candidate("b", 2), 14_000, 0));

@@ -17,10 +17,33 @@ fn nobody_is_told_of_a_vacancy_before_a_vote_was_possible() {
 #[test]
 fn losing_the_followed_primary_is_told_while_booting_too() {
     let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 5, None)));
+    hand.slow_disk = true; // its support would end the boot grace
     hand.hear(C, primary(6));
-    assert!(matches!(hand.changes[..], [Change::Followed { .. }]), "{:?}", hand.changes);
+    assert!(matches!(hand.changes[..], [Change::Followed { .. }]), "{:?}", hand.changes.len());
     assert_eq!(hand.hear(C, replica(6)), Some(Change::Vacant));
     assert!(hand.now < BOOTED);
+}
+
+#[test]
+fn who_wins_over_the_followed_primary_tells_of_no_vacancy() {
+    let mut hand = Hand::booted(3, A);
+    let campaigns = |hand: &mut Hand| {
+        while hand.saving.is_none() {
+            hand.hear(B, replica(5));
+            hand.run(100);
+        }
+    };
+    hand.slow_disk = true;
+    campaigns(&mut hand);
+    hand.hear(C, primary(7)); // followed, but not supported while the vote is being saved
+    hand.finish_saving();
+    campaigns(&mut hand);
+    hand.finish_saving();
+    hand.accept(B, 8);
+    hand.run(100);
+    let [Change::Vacant, Change::Followed { .. }, Change::Elected(_)] = &hand.changes[..] else {
+        panic!("{:?}", hand.changes)
+    };
 }
 
 #[test]
