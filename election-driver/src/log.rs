@@ -397,6 +397,28 @@ pub(crate) fn outage_over(Word { lasts, failures, .. }: Word) {
     );
 }
 
+/// What helps if a shared store has to answer more than it can.
+#[cfg(feature = "_sql")]
+pub(crate) const OVERLOAD_REMEDY: &str = "share several stores, each with a part of the elections";
+
+/// Says that a shared store has more to ask than its connection can, or no longer.
+#[cfg(feature = "_sql")]
+pub(crate) fn overload(Word { news, lasts, .. }: Word) {
+    let (lasts_ms, lasts) = (millis(lasts), HumanDuration(lasts));
+    if news == News::Over {
+        info!(
+            target: OUTAGE, event = "overload_over", lasts_ms,
+            "the shared store answers in time again after {lasts}"
+        );
+        return;
+    }
+    warn!(
+        target: OUTAGE, event = "overload", lasts_ms,
+        "the shared store has too many questions for one connection, and some were never sent: \
+         {OVERLOAD_REMEDY}"
+    );
+}
+
 /// Whether nobody on the same connection gets an answer.
 pub(crate) fn out_of_reach(error: &StoreError) -> bool {
     matches!(error.kind, Failure::Transient | Failure::Ambiguous)

@@ -37,6 +37,8 @@ pub struct Queue<T> {
     parts: [VecDeque<usize>; KINDS],
     /// The kind of the last turn.
     last: usize,
+    /// How many were dropped because their time was over.
+    late: u64,
     /// Elections whose last question of this kind failed when it was asked by itself.
     apart: [BTreeSet<Namespace>; KINDS],
     /// Until then, what is asked by itself goes last.
@@ -91,6 +93,7 @@ impl<T> Queue<T> {
             waiting: core::array::from_fn(|_| VecDeque::new()),
             parts: core::array::from_fn(|_| VecDeque::new()),
             last: SINGLE,
+            late: 0,
             apart: core::array::from_fn(|_| BTreeSet::new()),
             single_again: Timestamp::ZERO,
             alone: core::array::from_fn(|kind| kind == SINGLE),
@@ -109,6 +112,12 @@ impl<T> Queue<T> {
         self.waiting.iter().all(VecDeque::is_empty)
     }
 
+    /// How many questions [`next`](Self::next) has dropped because they were not worth asking any more.
+    #[must_use]
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
     /// A question waits from now on.
     pub fn push(&mut self, asked: Asked<T>) {
         let kind = kind(&asked.query);
@@ -124,9 +133,11 @@ impl<T> Queue<T> {
                 let whole = if self.alone[kind] { 1 } else { Self::TOGETHER };
                 let part = self.parts[kind].pop_front().unwrap_or(whole);
                 let together = part.min(self.waiting[kind].len());
-                let turn = self.waiting[kind].drain(..together);
-                let turn: Vec<_> =
-                    turn.filter(|asked| now < asked.until && waits(&asked.asker)).collect();
+                let waiting = self.waiting[kind].drain(..together);
+                let mut turn: Vec<_> = waiting.filter(|asked| waits(&asked.asker)).collect();
+                let awaited = turn.len();
+                turn.retain(|asked| now < asked.until);
+                self.late += (awaited - turn.len()) as u64;
                 if !turn.is_empty() {
                     self.last = kind;
                     return turn;

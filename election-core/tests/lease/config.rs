@@ -86,9 +86,15 @@ fn the_boundary_of_the_sum_is_exact() {
     let ttl = secs(15);
     let rest = [5_000, 1_000, 2_000, 2_000, 50, 1_851].iter().sum::<u64>();
     let room = ttl - Duration::from_millis(rest);
-    assert!(Config::builder().ttl(ttl).grace(room).build().is_err());
+    let error = Config::builder().ttl(ttl).grace(room).build().unwrap_err();
     let less = room - Duration::from_nanos(1);
     assert!(Config::builder().ttl(ttl).grace(less).build().is_ok());
+    // So does the advice say, to the millisecond.
+    assert!(error.to_string().contains("at most 3.098s"), "{error}");
+    let ConfigError::DoesNotAddUp { sum, parts, .. } = error else { panic!("{error}") };
+    let ttl = ttl + Duration::from_nanos(1);
+    let error = ConfigError::DoesNotAddUp { sum, parts, ttl }.to_string();
+    assert!(error.contains("at most 3.099s"), "{error}");
 }
 
 #[test]

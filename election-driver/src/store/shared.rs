@@ -158,7 +158,7 @@ impl Store for SharedStore {
                               never sent";
                 let context = match &lock(&self.shared.work).error {
                     Some(why) => format!("{waited}; the previous batch failed: {why}"),
-                    None => format!("{waited}; if that goes on, share several stores"),
+                    None => format!("{waited}; if that goes on, {}", log::OVERLOAD_REMEDY),
                 };
                 return Err(StoreError::new(Failure::Transient, context));
             }
@@ -201,6 +201,7 @@ struct Asker<C: Client> {
     /// The shortest attempt time-out and the longest ttl, which bound the waits of all.
     bounds: Option<(Duration, Duration)>,
     outage: Option<Outage>,
+    overload: Outage,
     subscribers: Arc<Subscribers>,
     place: Arc<str>,
     work: Arc<Mutex<Work>>,
@@ -215,7 +216,8 @@ impl<C: Client> Asker<C> {
     fn new(store: SqlStore<C>, subscribers: Arc<Subscribers>) -> Self {
         let queue = Queue::new();
         let (place, work) = (store.place().into(), Arc::default());
-        Self { store, queue, bounds: None, outage: None, subscribers, place, work }
+        let (bounds, outage, overload) = (None, None, Outage::of_load());
+        Self { store, queue, bounds, outage, overload, subscribers, place, work }
     }
 
     /// Answers what is asked, for as long as there is a store.
@@ -249,10 +251,13 @@ impl<C: Client> Asker<C> {
 
     /// Answers those whose turn it is.
     async fn answer(&mut self) {
-        let since = now();
+        let (since, late) = (now(), self.queue.late());
         let turn = self.queue.next(since, |reply| !reply.is_closed());
         let questions: Vec<_> = turn.iter().map(|it| (&it.registration, &it.query)).collect();
         let merged = questions.len() > 1;
+        if lock(&self.work).error.is_none() {
+            tell_overload(&mut self.overload, since, self.queue.late() > late);
+        }
         let answers = match &*questions {
             [] => return self.count(0),
             [(registration, query)] => {
@@ -333,6 +338,15 @@ fn tell(outage: &mut Outage, asked: Timestamp, now: Timestamp, error: Option<&St
     }
 }
 
+/// Logs that questions were not sent because they had waited too long, and that all are sent again.
+fn tell_overload(overload: &mut Outage, now: Timestamp, late: bool) {
+    let word = match late {
+        true => overload.failed(now, now, Gravity::Passing),
+        false => overload.answered(now),
+    };
+    word.into_iter().for_each(log::overload);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,5 +389,18 @@ mod tests {
         assert_eq!(told(&[Transient, Ambiguous, Transient], None), ["outage", "outage_over"]);
         assert_eq!(told(&[Conflict, Fatal, Conflict, Fatal], None), [] as [&str; 0]);
         assert_eq!(told(&[Fatal; 3], Some(StoreErrorCode::Login)), ["outage", "outage_over"]);
+    }
+
+    #[test]
+    fn an_overload_is_told_once_and_so_is_its_end() {
+        let names = log::capture::told(|| {
+            let mut overload = Outage::of_load();
+            let mut at = Timestamp::ZERO;
+            for late in [false, true, true, false, true, false, false] {
+                at = at + Duration::from_secs(1);
+                tell_overload(&mut overload, at, late);
+            }
+        });
+        assert_eq!(names, ["overload", "overload_over"]);
     }
 }

@@ -104,6 +104,7 @@ fn a_question_is_dropped_that_is_late_or_that_nobody_waits_for() {
     (0..Names::TOGETHER).for_each(|_| queue.push(late()));
     queue.push(asked("b", &renew(), "b"));
     assert_eq!(names(&queue.next(NOW, |_| true)), ["b"], "however many are late");
+    assert_eq!(queue.late(), 1 + Names::TOGETHER as u64);
 }
 
 #[test]

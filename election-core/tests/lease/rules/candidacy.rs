@@ -130,7 +130,8 @@ fn a_renewal_that_comes_too_late_is_a_race() {
 #[test]
 fn another_that_holds_the_row_after_all_races_is_told_as_it_is() {
     let mut who = candidacy();
-    let mut round = elects(&mut who);
+    let mut round = who.elect();
+    assert_eq!(round.advance(Answer::Unswept), None, "listed, which is no race");
     for _ in 0..3 {
         assert_eq!(round.advance(Answer::Seen(vacant(7))), None);
     }
