@@ -6,8 +6,9 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-/// How long after the lease another node may need, on a busy machine.
-const SLACK: Duration = Duration::from_secs(2);
+/// How long after the lease another node may need, on a busy machine. With a long ttl it may also have a whole
+/// interval to wait: a late renewal can have reached the row without its knowledge.
+pub(crate) const SLACK: Duration = Duration::from_secs(2);
 /// How much more memory than before a process may take, in bytes.
 const MEMORY: u64 = 8 << 20;
 /// And how many more descriptors.
@@ -200,7 +201,7 @@ fn no_stale_write(history: &History, tenures: &[Tenure]) -> Vec<Violation> {
 
 /// Wherever no fault is active, some node leads within a lease and the slack.
 fn somebody_leads(history: &History) -> Vec<Violation> {
-    let limit = nanos(history.ttl + SLACK);
+    let limit = nanos(history.ttl + SLACK.max(history.ttl * 2 / 5 + SLACK / 2));
     let mut alive = signs(&history.lines, &history.excuses);
     alive.retain(|at| *at < history.end);
     alive.push(history.end);

@@ -6,6 +6,7 @@ mod leaders;
 use crate::{
     actor::{Actor, Sort},
     cast::{self, Cast, ttl},
+    checker::SLACK,
     database::{Database, Engine},
     home::Home,
     journal::{Excuse, Exit, History, Stop, Tail, Waives, Window},
@@ -268,7 +269,8 @@ impl World {
         self.actors[node].doomed = true;
         let family = self.actors[node].family();
         self.actors[node].send(Signal::TERM);
-        let limit = ttl() / 6 + LEAVE;
+        // Without the database it tries to release until its lease has run out.
+        let limit = (ttl() / 6 + LEAVE).max(ttl() + SLACK);
         let pid = self.actors[node].pid();
         process::within(limit * 3, || {
             self.tail.read();
