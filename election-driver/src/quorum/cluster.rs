@@ -3,11 +3,12 @@
 mod build;
 mod error;
 
+pub(super) use build::node;
 pub use error::ClusterError;
 
 #[cfg(feature = "tls")]
 use super::tls::{CredentialsError, Expiry, Identity, Places};
-use super::{address::Address, security::Proof, starting::Starting};
+use super::{address::Address, addresses::AddressList, security::Proof, starting::Starting};
 use crate::Network;
 use election_core::{
     Epoch,
@@ -48,6 +49,7 @@ use std::{path::PathBuf, time::Duration};
 ///   has; they are lost when it follows the new primary. Acknowledge a write when a majority has it,
 ///   and none of the acknowledged is lost; fence by the epoch.
 /// * **The members are a list that does not change.** Another list means that all nodes are stopped.
+///   (Their addresses may change: [`Member::set_addresses`](super::Member::set_addresses).)
 /// * **It is open without certificates.** Whoever reaches a port can vote in a member's name then. So
 ///   a cluster outside the loopback interface has certificates (`ClusterBuilder::tls`, feature `tls`),
 ///   or has to say that it is [`insecure`](ClusterBuilder::insecure): let only members reach the ports.
@@ -58,8 +60,7 @@ pub struct Cluster<R: Network> {
     pub(super) runtime: R,
     pub(super) registration: Registration,
     pub(super) config: Config,
-    /// Of each member, by its place.
-    pub(super) addresses: Vec<Address>,
+    pub(super) addresses: AddressList,
     /// The addresses to listen at.
     pub(super) listen: Vec<Address>,
     pub(super) ballot: PathBuf,

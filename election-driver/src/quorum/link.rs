@@ -5,6 +5,9 @@
 //! kernel knows of neither. So a connection counts only as long as the peer speaks, elsewhere, as one
 //! that hears this node. On which nothing of the kind has come for `down_after`, is made anew. If the
 //! name means several addresses, the next one has its turn then.
+//!
+//! A member can move. Until it has shown to be at its new address, the ones before are tried as well, in
+//! turn: the new one may be wrong, or the member may not have moved yet.
 
 use super::{
     address::Address,
@@ -21,6 +24,7 @@ use election_core::{
 };
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
+    collections::VecDeque,
     future::Future,
     io,
     net::SocketAddr,
@@ -46,13 +50,16 @@ pub(super) enum News {
 
 pub(super) struct Link<R: Network> {
     pub(super) peer: Peer,
+    /// Where the member is to be found.
+    home: Address,
+    /// Where it was looked for last.
     pub(super) address: Address,
     security: Security,
     pub(super) outbox: Outbox,
     state: State<R>,
     pace: Pace,
-    /// While no attempt has it.
-    lookup: Option<Lookup>,
+    /// Where to look for it, the next first, but for what an attempt has.
+    lookups: VecDeque<Lookup>,
     /// When the last attempt began.
     began: Timestamp,
     /// Where the next attempt begins.
@@ -130,8 +137,20 @@ impl<R: Network> Link<R> {
     ) -> Self {
         let state = State::Waiting(Timestamp::ZERO);
         let (began, begin) = (Timestamp::ZERO, Begin::First);
-        let lookup = Some(Lookup::new(address.clone()));
-        Self { peer, address, security, outbox, state, pace, lookup, began, begin, shown: None }
+        let (home, lookups) = (address.clone(), VecDeque::from([Lookup::new(address.clone())]));
+        Self {
+            peer,
+            home,
+            address,
+            security,
+            outbox,
+            state,
+            pace,
+            lookups,
+            began,
+            begin,
+            shown: None,
+        }
     }
 
     /// Connects, writes what waits, and notices an end. To be called again until there is no more
@@ -148,8 +167,9 @@ impl<R: Network> Link<R> {
                 State::Waiting(until) if now < *until => return None,
                 State::Waiting(_) => {
                     self.began = now;
-                    let lookup = self.lookup.take();
-                    let lookup = lookup.unwrap_or_else(|| Lookup::new(self.address.clone()));
+                    let lookup = self.lookups.pop_front();
+                    let lookup = lookup.unwrap_or_else(|| Lookup::new(self.home.clone()));
+                    self.address = lookup.address().clone();
                     let connect = Connect {
                         runtime: runtime.clone(),
                         security: self.security.clone(),
@@ -163,7 +183,7 @@ impl<R: Network> Link<R> {
                     let Poll::Ready((lookup, connected)) = attempt.as_mut().poll(cx) else {
                         return None;
                     };
-                    self.lookup = Some(lookup);
+                    self.lookups.push_back(lookup);
                     return Some(self.connected(connected, now, random));
                 }
                 State::Open(open) => {
@@ -226,6 +246,19 @@ impl<R: Network> Link<R> {
         }
     }
 
+    /// The member is to be found elsewhere from now on. A connection stays for as long as it is of use.
+    pub(super) fn relocate(&mut self, home: Address) {
+        if let State::Connecting(_) = self.state {
+            // The attempt has taken its lookup with it.
+            self.lookups.push_back(Lookup::new(self.address.clone()));
+            self.state = State::Waiting(self.began + SOON);
+        }
+        self.lookups.retain(|lookup| !lookup.address().is_same(&home));
+        self.lookups.push_front(Lookup::new(home.clone()));
+        self.home = home;
+        self.hurry();
+    }
+
     /// What was in the way of a connection may be over.
     pub(super) fn hurry(&mut self) {
         if let State::Waiting(until) = &mut self.state {
@@ -243,7 +276,13 @@ impl<R: Network> Link<R> {
             return false;
         }
         open.since = now;
-        !std::mem::replace(&mut open.speaks, true)
+        if std::mem::replace(&mut open.speaks, true) {
+            return false;
+        }
+        if self.address.is_same(&self.home) {
+            self.lookups.retain(|lookup| lookup.address().is_same(&self.home));
+        }
+        true
     }
 
     /// Gives up a connection on which the peer evidently does not hear this node. To be called when

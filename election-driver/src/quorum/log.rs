@@ -141,6 +141,18 @@ impl Log {
         self.members.id(peer).map_or("?", NodeId::as_str)
     }
 
+    /// The member is looked for elsewhere from now on.
+    pub(super) fn relocated(&self, peer: Peer, address: &Address) {
+        let peer = self.name(peer);
+        info!(
+            event = "relocated",
+            peer,
+            %address,
+            "{peer} is expected at {address} from now on; until it answers there, its previous \
+             address is tried as well"
+        );
+    }
+
     /// Somebody has accepted a connection. That it is the member has still to be shown.
     pub(super) fn connected(&mut self, now: Timestamp, peer: Peer, address: &Address) {
         self.links[peer.index()].failing.get_or_insert(now);

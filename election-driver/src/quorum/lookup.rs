@@ -39,6 +39,10 @@ impl Lookup {
         Self { address, known: Vec::new(), asked: None }
     }
 
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// What the name means. The last answer is used if there is one and no other comes within
     /// `patience`; what comes later serves the next call.
     ///

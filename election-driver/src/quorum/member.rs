@@ -1,6 +1,8 @@
 //! What an application holds of a running node.
 
-use super::{node_state::NodeState, security::Security, unknown_leader::UnknownLeader};
+use super::{
+    cluster::ClusterError, node_state::NodeState, security::Security, unknown_leader::UnknownLeader,
+};
 use crate::{Handle, Network};
 use election_core::{
     Alert, Change, Loss, NodeId,
@@ -31,7 +33,8 @@ use thiserror::Error;
 ///
 /// async fn maintain<R: Network>(member: &Member<R>) -> Result<(), Box<dyn Error>> {
 ///     for peer in member.peers().iter().filter(|peer| !peer.connected) {
-///         println!("no connection to {}: {}", peer.id, peer.error.as_deref().unwrap_or("not yet"));
+///         let why = peer.error.as_deref().unwrap_or("not yet");
+///         println!("no connection to {} at {}: {why}", peer.id, peer.address);
 ///     }
 ///     member.pause(Some(Duration::from_secs(3600))).await?; // nobody fails over meanwhile
 ///     if member.handle().is_leader() {
@@ -63,6 +66,8 @@ pub struct PeerReport {
     pub id: NodeId,
     /// What it has said, and what it is good for.
     pub status: PeerStatus,
+    /// Where it is reached, or to be found once it has moved.
+    pub address: String,
     /// Whether this node is connected *to* it. ([`PeerStatus::heard`] tells of the other direction.)
     pub connected: bool,
     /// Why there was no connection to it the last time.
@@ -154,6 +159,28 @@ impl<R: Network> Member<R> {
         self.state.moved(position);
     }
 
+    /// Other members are reached at other addresses from now on: each `host:port` with the member's id. Members that
+    /// are not named keep theirs. A connection stays for as long as it is of use; then the new address is tried, and
+    /// until the member answers there, its previous one as well. So members can move one by one, before or after the
+    /// others learn of it, and nobody is restarted but the one that moves. (Its own address says nothing to a running
+    /// member; where it listens is decided at its start.)
+    ///
+    /// # Errors
+    /// If an id is no member's, two members would have one address, or an address cannot be used:
+    /// [`ClusterError`], as at [`build`](super::ClusterBuilder::build). Nothing has changed then.
+    pub fn set_addresses<I: Into<String>, A: Into<String>>(
+        &self,
+        addresses: impl IntoIterator<Item = (I, A)>,
+    ) -> Result<(), ClusterError> {
+        let members = self.members();
+        let named = addresses.into_iter().map(|(id, address)| (id.into(), address.into()));
+        let mut known = self.state.addresses();
+        for (peer, address) in known.change(&members, named)? {
+            self.state.relocate(peer, address);
+        }
+        Ok(())
+    }
+
     /// What this node knows of itself now. Instants are those of [`now`](crate::now).
     #[must_use]
     pub fn status(&self) -> Status {
@@ -171,6 +198,7 @@ impl<R: Network> Member<R> {
             Some(PeerReport {
                 id: members.id(peer)?.clone(),
                 status: quorum.peer_status(peer, self.now())?,
+                address: self.state.addresses().of(peer).to_string(),
                 connected: link.connected,
                 error: link.error,
             })

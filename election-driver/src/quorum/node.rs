@@ -3,6 +3,7 @@
 #[cfg(feature = "tls")]
 use super::keys::Keys;
 use super::{
+    address::Address,
     ballot_writer::{BallotWriter, Outcome},
     clock::unix_millis,
     inbound::{Inbound, InboundEvent},
@@ -247,9 +248,13 @@ impl<R: Network> Net<R> {
             };
             return Poll::Ready(Some(input));
         }
-        if let Poll::Ready(Some(order)) = self.orders.as_mut().poll_next(cx) {
+        while let Poll::Ready(Some(order)) = self.orders.as_mut().poll_next(cx) {
             let event = match order {
                 Order::Event(event) => event,
+                Order::Relocate(peer, address) => {
+                    self.relocate(cx, peer, address);
+                    continue;
+                }
                 // The step itself takes it.
                 Order::Moved => return Poll::Ready(Some(Input::Tick)),
             };
@@ -267,6 +272,16 @@ impl<R: Network> Net<R> {
             }
         }
         Poll::Pending
+    }
+
+    /// Looks for a member elsewhere from now on.
+    fn relocate(&mut self, cx: &Context<'_>, peer: Peer, address: Address) {
+        let Some(link) = link(&mut self.links, peer) else { return };
+        self.log.relocated(peer, &address);
+        let number = address.number();
+        number.into_iter().for_each(|number| self.inbound.expects(peer, number.ip()));
+        link.relocate(address);
+        cx.waker().wake_by_ref(); // it is not written to again in this turn
     }
 
     /// Whether this node is fit to lead, if that has changed. A disk on which a ballot hangs is not

@@ -1,10 +1,10 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
-use super::observer::MemberObserver;
+use super::{address::Address, addresses::AddressList, observer::MemberObserver};
 use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Protocol, Step, Tenure, Timestamp,
-    quorum::{Action, Event, Position, Quorum},
+    quorum::{Action, Event, Peer, Position, Quorum},
 };
 use event_listener::Event as Signal;
 use std::{
@@ -18,6 +18,7 @@ pub(super) struct NodeState {
     orders: Sender<Order>,
     /// The position to report: the last one said counts.
     position: Mutex<Option<Position>>,
+    addresses: Mutex<AddressList>,
     /// Of each member by its place: the connection to it.
     links: Mutex<Vec<LinkState>>,
     /// Notified whenever a step may have changed the record of maintenance, once that is published.
@@ -29,6 +30,8 @@ pub(super) struct NodeState {
 pub(super) enum Order {
     /// Look at the position.
     Moved,
+    /// Look for a member elsewhere.
+    Relocate(Peer, Address),
     /// Anything else.
     Event(Event),
 }
@@ -42,13 +45,14 @@ pub(super) struct LinkState {
 }
 
 impl NodeState {
-    pub(super) fn new(quorum: Quorum) -> (Arc<Self>, Receiver<Order>) {
+    pub(super) fn new(quorum: Quorum, addresses: AddressList) -> (Arc<Self>, Receiver<Order>) {
         let (orders, receiver) = async_channel::unbounded();
         let links = vec![LinkState::default(); quorum.config().members().count()];
         let state = Self {
             quorum: Mutex::new(quorum),
             orders,
             position: Mutex::new(None),
+            addresses: Mutex::new(addresses),
             links: Mutex::new(links),
             maintained: Signal::new(),
         };
@@ -61,6 +65,15 @@ impl NodeState {
 
     pub(super) fn links(&self) -> MutexGuard<'_, Vec<LinkState>> {
         lock(&self.links)
+    }
+
+    pub(super) fn addresses(&self) -> MutexGuard<'_, AddressList> {
+        lock(&self.addresses)
+    }
+
+    /// Looks for a member elsewhere from now on.
+    pub(super) fn relocate(&self, peer: Peer, address: Address) {
+        let _ = self.orders.try_send(Order::Relocate(peer, address));
     }
 
     /// Hands an order to the node. Does nothing once the node has ended.
@@ -209,7 +222,8 @@ mod tests {
         };
         let position = Some(Position { history: 1, offset });
         let restored = Restored::Ballot(ballot);
-        let (state, orders) = NodeState::new(Quorum::new(config, life(2), &restored, position, 7));
+        let quorum = Quorum::new(config, life(2), &restored, position, 7);
+        let (state, orders) = NodeState::new(quorum, AddressList::new(Vec::new(), true));
         let mut locked = Locked::new(state, None);
         let _ = locked.step(at(0), Input::Tick);
         (locked, orders)

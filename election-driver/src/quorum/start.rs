@@ -98,7 +98,7 @@ pub(super) async fn assemble<R: Network>(
     let incarnation = registration.candidate.incarnation;
     let (grace, timer_slice) = (config.grace(), config.timer_slice());
     let quorum = Quorum::new(config, incarnation, &restored, position, random.next_u64());
-    let (state, orders) = NodeState::new(quorum);
+    let (state, orders) = NodeState::new(quorum, addresses);
     let (inbox, inputs) = Inbox::new();
     let statements = None;
     let setup = Setup {
@@ -117,13 +117,13 @@ pub(super) async fn assemble<R: Network>(
     }
     let links = members.others().map(|peer| {
         let outbox = Outbox::new(encoder.clone(), down_after);
-        let address = addresses[peer.index()].clone();
+        let address = state.addresses().of(peer).clone();
         Link::new(peer, address, security.clone(), outbox, Pace::new(longest, down_after))
     });
     let mut inbound =
         Inbound::new(runtime, security.clone(), members.clone(), down_after, listeners);
     for peer in members.others() {
-        let number = addresses[peer.index()].number();
+        let number = state.addresses().of(peer).number();
         number.into_iter().for_each(|number| inbound.expects(peer, number.ip()));
     }
     let host = Net {

@@ -3,7 +3,12 @@
 use super::{Cluster, ClusterBuilder, error::ClusterError};
 use crate::{
     Network, log,
-    quorum::{address::Address, security::Proof, starting::Starting},
+    quorum::{
+        address::Address,
+        addresses::{AddressList, address, exposed, parsed},
+        security::Proof,
+        starting::Starting,
+    },
 };
 use election_core::{
     Candidate, Incarnation, InvalidName, Label, Namespace, NodeId,
@@ -33,7 +38,7 @@ impl<R: Network> ClusterBuilder<R> {
             return Err(ConfigError::DuplicateId(id.clone()).into());
         }
         let witnesses = self.witnesses.iter().map(|id| node(id)).collect::<Result<Vec<_>, _>>()?;
-        let known = self.addresses()?;
+        let known = parsed(&self.members)?;
         let own = ids.iter().position(|id| *id == me);
         let own = own.map(|place| &known[place]).ok_or(ConfigError::NotAMember(me.clone()))?;
         let exposed = self.exposed(&known);
@@ -80,7 +85,7 @@ impl<R: Network> ClusterBuilder<R> {
             runtime: self.runtime,
             registration,
             config,
-            addresses,
+            addresses: AddressList::new(addresses, !self.insecure && !proves),
             listen,
             ballot: ballot(self.ballot)?,
             position: self.position.ok_or(ClusterError::NoPosition)?,
@@ -89,37 +94,17 @@ impl<R: Network> ClusterBuilder<R> {
         })
     }
 
-    /// The addresses in the order of the list.
-    fn addresses(&self) -> Result<Vec<Address>, ClusterError> {
-        let mut known: Vec<Address> = Vec::with_capacity(self.members.len());
-        for (id, text) in &self.members {
-            let address = parsed(format!("address of {id}"), text)?;
-            if let Some(same) = known.iter().position(|other| other.is_same(&address)) {
-                return Err(ClusterError::SameAddress {
-                    one: self.members[same].0.clone(),
-                    other: id.clone(),
-                    address: text.clone(),
-                });
-            }
-            known.push(address);
-        }
-        Ok(known)
-    }
-
     /// An address that others than this machine can reach.
     fn exposed(&self, known: &[Address]) -> Option<ClusterError> {
         let listens = self.listen.as_deref().and_then(|text| Address::parse(text).ok());
         let node = self.node.as_deref().unwrap_or_default();
         let members = self.members.iter().map(|(id, _)| id.as_str()).zip(known);
-        let mut all = members.chain(listens.as_ref().map(|address| (node, address)));
-        all.find(|(_, address)| !address.is_loopback()).map(|(member, address)| {
-            ClusterError::Exposed { member: member.to_owned(), address: address.to_string() }
-        })
+        exposed(members.chain(listens.as_ref().map(|address| (node, address))))
     }
 }
 
 /// A member's id. The limit for a name is not what an id has to keep.
-fn node(id: &str) -> Result<NodeId, ClusterError> {
+pub(in crate::quorum) fn node(id: &str) -> Result<NodeId, ClusterError> {
     let named = |why| ClusterError::Name { what: format!("member {id:?}"), why };
     let too_long = |_| ClusterError::LongId { id: id.chars().take(32).collect(), bytes: id.len() };
     NodeId::new(id).map_err(|why| match why {
@@ -143,14 +128,6 @@ fn ballot(path: Option<PathBuf>) -> Result<PathBuf, ClusterError> {
     Err(ClusterError::Ballot { path, why })
 }
 
-fn parsed(what: String, text: &str) -> Result<Address, ClusterError> {
-    Address::parse(text).map_err(|why| ClusterError::Address {
-        what,
-        address: text.to_owned(),
-        why,
-    })
-}
-
 /// Why others would not find this node at what it announces. What is no address is the
 /// application's own affair.
 fn misleads(announced: &str, members: &[Address]) -> Option<&'static str> {
@@ -168,7 +145,7 @@ fn misleads(announced: &str, members: &[Address]) -> Option<&'static str> {
 
 fn listen(chosen: Option<&str>, own: &Address, shards: u16) -> Result<Vec<Address>, ClusterError> {
     let base = match chosen {
-        Some(text) => parsed("address to listen at".to_owned(), text)?,
+        Some(text) => address("address to listen at".to_owned(), text)?,
         None => own.clone(),
     };
     let all: Option<Vec<_>> = (0..shards).map(|shard| base.shard(shard)).collect();

@@ -147,6 +147,8 @@ pub(crate) struct Pause {
 pub(crate) struct PeerLine {
     pub(crate) node: String,
     pub(crate) witness: bool,
+    /// Where it is reached, or to be found once it has moved.
+    pub(crate) address: Option<String>,
     /// Whether there is a connection to it, and why there was none the last time.
     pub(crate) connected: bool,
     pub(crate) error: Option<String>,

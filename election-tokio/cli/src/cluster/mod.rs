@@ -14,6 +14,7 @@ mod choice;
 mod client;
 mod exchange;
 mod file;
+mod moves;
 mod observe;
 mod part;
 mod place;

@@ -24,8 +24,8 @@ pub(crate) struct Part {
     ballot: PathBuf,
     spot: Spot,
     is_witness: bool,
-    /// What the cluster's file says and hardly means.
-    warnings: Vec<String>,
+    file: File,
+    node: String,
 }
 
 impl Part {
@@ -70,7 +70,7 @@ impl Part {
             }
             _ => file.refused(&node, &error),
         })?;
-        Ok(Self { cluster, ballot, spot, is_witness, warnings: file.warnings() })
+        Ok(Self { cluster, ballot, spot, is_witness, file, node })
     }
 
     pub(crate) fn is_witness(&self) -> bool {
@@ -94,11 +94,11 @@ impl Part {
     /// If the ballot is another process's or cannot be kept, or a port or the control socket cannot
     /// be opened.
     pub(crate) async fn start(self) -> Result<(Member, Option<Control>), Failed> {
-        let Self { cluster, ballot, spot, is_witness, warnings } = self;
+        let Self { cluster, ballot, spot, is_witness, file, node: id } = self;
         let opened = cluster.open().await;
         let (member, node) = opened.map_err(|error| Failed::new(chain(&error)))?;
         let control = Bound::open(&spot).await?;
-        for warning in warnings {
+        for warning in file.warnings() {
             warn!(event = "warning", "{warning}");
         }
         if place::is_in_memory(&ballot) {
@@ -114,6 +114,8 @@ impl Part {
         let (ballot, promises) = (ballot.display(), "ballot file:");
         info!(event = "joined", "{kind} of {count} members; {promises} {ballot}");
         tokio::spawn(node);
+        let follows = file.follow(&id, member.clone());
+        follows.map_err(|error| Failed::new(format!("cannot start a thread: {error}")))?;
         let control = control.map(|control| {
             info!(event = "control", "answering at {}", spot.path.display());
             control.serve(member.clone())

@@ -16,7 +16,7 @@ use std::{
 use toml::Spanned;
 
 /// Tells what is hardly meant and was not told at the start or since.
-fn warn_anew(told: &Mutex<Vec<String>>, warnings: Vec<String>) {
+pub(super) fn warn_anew(told: &Mutex<Vec<String>>, warnings: Vec<String>) {
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
         tracing::warn!(event = "warning", "{warning}");
@@ -101,12 +101,7 @@ impl File {
             let paths = again.certificates().map_err(unfit)?;
             // A list that is cut short or misspelt must not let anybody in.
             let Some(paths) = paths.filter(|_| again.identity() == known) else {
-                return Err(CredentialsError::Unfit(format!(
-                    "{}: it no longer describes the running cluster: another election, other \
-                     members, or no section [tls]; correct it, or restart with it if that is \
-                     intended",
-                    again.what()
-                )));
+                return Err(unfit(again.of_others()));
             };
             let read = Credentials::from_files(&paths.authority, &paths.certificate, &paths.key)?;
             let accepted = again.accepted().map_err(unfit)?;
@@ -116,14 +111,23 @@ impl File {
     }
 
     /// Which cluster it is about: the election, and the members in the order of their ids.
-    fn identity(&self) -> (String, Vec<String>) {
+    pub(super) fn identity(&self) -> (String, Vec<String>) {
         let mut ids: Vec<_> = self.members().map(|(id, _)| id.to_owned()).collect();
         ids.sort();
         (self.election.clone(), ids)
     }
 
+    /// It was written for another cluster than the running one.
+    pub(super) fn of_others(&self) -> Failed {
+        Failed::new(format!(
+            "{}: it no longer describes the running cluster: another election, other members, or no \
+             section [tls]; correct it, or restart with it if that is intended",
+            self.what()
+        ))
+    }
+
     /// Reads the file again while it is in use.
-    fn quietly(path: &Path) -> Result<Self, Failed> {
+    pub(super) fn quietly(path: &Path) -> Result<Self, Failed> {
         let (document, contents) = Document::read::<Contents>("--cluster", path)?;
         Self::of(path, document, contents)
     }

@@ -146,6 +146,7 @@ fn line(peer: &PeerReport, now: Timestamp) -> PeerLine {
     PeerLine {
         node: peer.id.to_string(),
         witness: status.is_witness,
+        address: Some(peer.address.clone()),
         connected: peer.connected,
         error: peer.error.clone(),
         heard: status.heard.as_ref().map(|heard| HeardLine {

@@ -71,7 +71,8 @@ pub(super) fn status(report: &Report) -> String {
     let unreachable = |peer: &&PeerLine| !peer.connected && peer.error.is_some();
     for peer in report.peers.iter().filter(unreachable) {
         let why = peer.error.as_deref().unwrap_or_default();
-        lines.push(wrapped("", &format!("no connection to {}: {why}", peer.node)));
+        let at = peer.address.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+        lines.push(wrapped("", &format!("no connection to {}{at}: {why}", peer.node)));
     }
     lines.join("\n")
 }
@@ -273,6 +274,7 @@ pub(super) fn members(report: &Report) -> Vec<Value> {
         "epoch": report.promised,
         "position": report.position,
         "heard_ms": null,
+        "address": null,
         "connected": null,
     });
     let peers = report.peers.iter().map(|peer| {
@@ -286,6 +288,7 @@ pub(super) fn members(report: &Report) -> Vec<Value> {
             "epoch": heard.map(|heard| heard.epoch),
             "position": heard.map(|heard| heard.position),
             "heard_ms": heard.map(|heard| heard.heard_ms),
+            "address": peer.address,
             "connected": peer.connected,
         })
     });

@@ -38,6 +38,7 @@ mod logs;
 mod looks;
 mod manual;
 mod members;
+mod moves;
 mod names;
 mod observe;
 mod options;

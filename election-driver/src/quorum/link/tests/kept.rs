@@ -330,10 +330,56 @@ fn a_connection_on_which_nothing_comes_is_told_as_such() {
 #[test]
 fn an_attempt_gives_back_what_it_has_looked_up() {
     let mut desk = Desk::new();
-    desk.link.lookup = Some(Lookup::that_knows("member.test:9", &[at_9(1)], pending()));
+    desk.link.lookups = [Lookup::that_knows("member.test:9", &[at_9(1)], pending())].into();
     desk.network.refuses();
     assert!(desk.poll(at(0)).is_none());
     desk.network.pass();
     assert_eq!(desk.fails(at(700)), io::ErrorKind::ConnectionRefused);
-    assert_eq!(desk.link.lookup.as_ref().map(Lookup::known), Some(&[at_9(1)][..]));
+    assert_eq!(desk.link.lookups.front().map(Lookup::known), Some(&[at_9(1)][..]));
+}
+
+#[test]
+fn a_member_that_moves_is_tried_in_both_places_until_it_answers() {
+    let number = |port| SocketAddr::from(([127, 0, 0, 1], port));
+    let mut desk = Desk::new();
+    let remote = desk.accepts();
+    desk.connects(at(0));
+    desk.link.spoke(false, at(0));
+    desk.link.relocate(Address::parse("127.0.0.1:10").unwrap());
+    assert!(desk.poll(at(1)).is_none(), "the connection is of use");
+    remote.hangs_up();
+    desk.fails(at(1));
+    for _ in 0..3 {
+        desk.network.refuses();
+        desk.fails(desk.deadline());
+    }
+    assert_eq!(desk.network.dialed(), [9, 10, 9, 10].map(number));
+    // It has not moved yet.
+    let remote = desk.accepts();
+    desk.connects(desk.deadline());
+    desk.link.spoke(false, desk.deadline());
+    remote.hangs_up();
+    desk.fails(desk.deadline());
+    // Now it has.
+    let remote = desk.accepts();
+    desk.connects(desk.deadline());
+    desk.link.spoke(false, desk.deadline());
+    remote.hangs_up();
+    desk.fails(desk.deadline());
+    for _ in 0..2 {
+        desk.network.refuses();
+        desk.fails(desk.deadline());
+    }
+    assert_eq!(desk.network.dialed()[4..], [9, 10, 10, 10].map(number));
+}
+
+#[test]
+fn an_attempt_at_the_previous_address_gives_way_to_the_new_one() {
+    let mut desk = Desk::new();
+    desk.network.hangs();
+    assert!(desk.poll(at(0)).is_none());
+    desk.link.relocate(Address::parse("127.0.0.1:10").unwrap());
+    let _remote = desk.accepts();
+    desk.connects(at(10));
+    assert_eq!(desk.network.dialed().last().map(SocketAddr::port), Some(10));
 }

@@ -5,7 +5,8 @@ use crate::cluster::exchange::Certificates;
 fn report(id: &str, error: &str, trusted_ms: Option<u64>) -> Report {
     let peer = |node: &str| {
         json!({
-            "node": node, "witness": false, "connected": false, "error": error,
+            "node": node, "witness": false, "address": "db2.example.org:7400", "connected": false,
+            "error": error,
             "heard": {
                 "heard_ms": 123_456, "fresh": false, "dialect": "legacy", "role": "candidate",
                 "epoch": u64::MAX, "position": { "history": u64::MAX, "offset": u64::MAX },
@@ -54,7 +55,7 @@ fn what_keeps_a_member_from_leading_is_said() {
         "position 7/12",
         "it does not ask for votes, because automatic failover is paused (ordered at n1)",
         "paused by n1, since 2026-11-22T03:46:33Z, until resumed; only n1 can be elected",
-        "no connection to aa: Connection refused",
+        "no connection to aa at db2.example.org:7400: Connection refused",
     ] {
         assert!(flat.contains(words), "no {words:?} in\n{text}");
     }

@@ -1,0 +1,138 @@
+//! Where the members of a cluster are reached, while it is built and while it runs.
+
+use super::{address::Address, cluster::ClusterError};
+use election_core::quorum::{ConfigError, Members, Peer};
+
+/// The addresses of all members.
+pub(super) struct AddressList {
+    /// Of each member, by its place.
+    addresses: Vec<Address>,
+    /// Whether none may be reached from elsewhere, because members prove nothing.
+    loopback_only: bool,
+}
+
+impl AddressList {
+    pub(super) fn new(addresses: Vec<Address>, loopback_only: bool) -> Self {
+        Self { addresses, loopback_only }
+    }
+
+    pub(super) fn of(&self, peer: Peer) -> &Address {
+        &self.addresses[peer.index()]
+    }
+
+    /// Takes other addresses up; members that are not named keep theirs. Returns those of other members that have
+    /// changed.
+    ///
+    /// # Errors
+    /// If one is no member, or its address cannot be used. All keep theirs then.
+    pub(super) fn change(
+        &mut self,
+        members: &Members,
+        named: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Vec<(Peer, Address)>, ClusterError> {
+        let shown = |peer: &Address| peer.to_string();
+        let mut texts: Vec<_> = self.addresses.iter().map(shown).collect();
+        for (id, text) in named {
+            let peer = members.find(&id).ok_or_else(|| not_a_member(&id))?;
+            texts[peer.index()] = text;
+        }
+        let ids = (0..).map(Peer::new).map_while(|peer| members.id(peer));
+        let texts: Vec<_> = ids.map(|id| id.to_string()).zip(texts).collect();
+        let addresses = parsed(&texts)?;
+        let exposed = exposed(texts.iter().map(|(id, _)| &**id).zip(&addresses));
+        if let Some(exposed) = exposed.filter(|_| self.loopback_only) {
+            return Err(exposed);
+        }
+        let changed =
+            members.others().filter(|peer| !self.of(*peer).is_same(&addresses[peer.index()]));
+        let changed = changed.map(|peer| (peer, addresses[peer.index()].clone())).collect();
+        self.addresses = addresses;
+        Ok(changed)
+    }
+}
+
+fn not_a_member(id: &str) -> ClusterError {
+    match super::cluster::node(id) {
+        Ok(id) => ConfigError::NotAMember(id).into(),
+        Err(error) => error,
+    }
+}
+
+/// The addresses of members, each with its id.
+pub(super) fn parsed(members: &[(String, String)]) -> Result<Vec<Address>, ClusterError> {
+    let mut known: Vec<Address> = Vec::with_capacity(members.len());
+    for (id, text) in members {
+        let address = address(format!("address of {id}"), text)?;
+        if let Some(same) = known.iter().position(|other| other.is_same(&address)) {
+            let (one, other) = (members[same].0.clone(), id.clone());
+            return Err(ClusterError::SameAddress { one, other, address: text.clone() });
+        }
+        known.push(address);
+    }
+    Ok(known)
+}
+
+/// An address.
+pub(super) fn address(what: String, text: &str) -> Result<Address, ClusterError> {
+    let address = text.to_owned();
+    Address::parse(text).map_err(|why| ClusterError::Address { what, address, why })
+}
+
+/// An address that others than this machine can reach, of those that belong to these members.
+pub(super) fn exposed<'a>(
+    mut all: impl Iterator<Item = (&'a str, &'a Address)>,
+) -> Option<ClusterError> {
+    all.find(|(_, address)| !address.is_loopback()).map(|(member, address)| ClusterError::Exposed {
+        member: member.to_owned(),
+        address: address.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quorum::fake::members;
+
+    fn named(all: &[(&str, &str)]) -> Vec<(String, String)> {
+        all.iter().map(|(id, address)| ((*id).to_owned(), (*address).to_owned())).collect()
+    }
+
+    fn list(loopback_only: bool) -> AddressList {
+        let all = [("a", "127.0.0.1:1"), ("b", "127.0.0.1:2"), ("c", "127.0.0.1:3")];
+        AddressList::new(parsed(&named(&all)).unwrap(), loopback_only)
+    }
+
+    #[test]
+    fn other_members_with_another_address_have_changed() {
+        let (members, mut list) = (members("a"), list(true));
+        let mut change = |all: &[(&str, &str)]| {
+            let changed = list.change(&members, named(all)).unwrap();
+            let shown = |(peer, address): &(Peer, Address)| format!("{} {address}", peer.index());
+            changed.iter().map(shown).collect::<Vec<_>>()
+        };
+        assert_eq!(change(&[("b", "localhost:2"), ("a", "127.0.0.1:9")]), [""; 0]);
+        assert_eq!(
+            change(&[("c", "127.0.0.1:2"), ("b", "127.0.0.1:3")]),
+            ["1 127.0.0.1:3", "2 127.0.0.1:2"]
+        );
+        assert_eq!(change(&[("c", "127.0.0.1:2")]), [""; 0]);
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_used_changes_nothing() {
+        let members = members("a");
+        for (id, address, says) in [
+            ("x", "127.0.0.1:9", "x is not on the member list"),
+            ("b", "127.0.0.1", "the port is missing"),
+            ("b", "127.0.0.1:3", "b and c have the same address"),
+            ("b", "10.0.0.2:2", "anybody who reaches a port can vote"),
+        ] {
+            let mut list = list(true);
+            let error = list.change(&members, named(&[("c", "127.0.0.1:3"), (id, address)]));
+            let error = error.map(drop).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+            assert_eq!(list.of(Peer::new(1)).to_string(), "127.0.0.1:2");
+        }
+        assert!(list(false).change(&members, named(&[("b", "10.0.0.2:2")])).is_ok());
+    }
+}
