@@ -37,7 +37,7 @@ impl AddressList {
             texts[peer.index()] = text;
         }
         let ids = (0..).map(Peer::new).map_while(|peer| members.id(peer));
-        let texts: Vec<_> = ids.map(|id| id.to_string()).zip(texts).collect();
+        let texts: Vec<_> = ids.map(ToString::to_string).zip(texts).collect();
         let addresses = parsed(&texts)?;
         let exposed = exposed(texts.iter().map(|(id, _)| &**id).zip(&addresses));
         if let Some(exposed) = exposed.filter(|_| self.loopback_only) {
