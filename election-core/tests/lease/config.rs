@@ -51,6 +51,10 @@ fn what_cannot_work_is_refused_with_the_remedy() {
         ttl(secs(15)).margin(Duration::from_millis(1_350)).build(),
         Err(ConfigError::MarginTooSmall { .. })
     ));
+    for (micros, shown) in [(1_499, "ttl 1ms"), (1_500, "ttl 2ms")] {
+        let error = ConfigError::TtlTooShort(Duration::from_micros(micros));
+        assert!(error.to_string().starts_with(shown), "{error}");
+    }
     let needed = Duration::from_nanos(1_351_000_001);
     let error = ConfigError::MarginTooSmall { margin: secs(1), needed };
     assert!(error.to_string().ends_with("use at least 1.352s"), "{error}");

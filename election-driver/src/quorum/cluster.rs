@@ -1,14 +1,15 @@
 //! The entry point: from a list of members to a running one.
 
+mod addresses;
 mod build;
 mod error;
 
-pub(super) use build::node;
+pub(super) use addresses::AddressList;
 pub use error::ClusterError;
 
 #[cfg(feature = "tls")]
 use super::tls::{CredentialsError, Expiry, Identity, Places};
-use super::{address::Address, addresses::AddressList, security::Proof, starting::Starting};
+use super::{address::Address, security::Proof, starting::Starting};
 use crate::Network;
 use election_core::{
     Epoch,

@@ -18,7 +18,6 @@
 //! What a driver must do and why is told by [`driving`](election_core::quorum::wire::driving).
 
 mod address;
-mod addresses;
 mod admission;
 mod ballot;
 mod ballot_writer;

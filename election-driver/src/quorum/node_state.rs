@@ -1,6 +1,6 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
-use super::{address::Address, addresses::AddressList, observer::MemberObserver};
+use super::{address::Address, cluster::AddressList, observer::MemberObserver};
 use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Protocol, Step, Tenure, Timestamp,

@@ -92,7 +92,6 @@ impl Quorum {
         }
         self.take_candidacy();
         self.data.may_fork();
-        self.published.own();
         self.alerts.best_effort(false);
         self.be_patient();
         self.timers.set(Timer::Heartbeat, self.now);

@@ -26,7 +26,7 @@ pub(crate) enum Published {
 }
 
 impl Published {
-    /// Nobody else leads: this node has won or lost its leadership.
+    /// Nobody else leads: this node has won.
     pub(crate) fn own(&mut self) {
         *self = Self::Vacant;
     }

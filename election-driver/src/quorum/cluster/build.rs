@@ -1,17 +1,16 @@
 //! Checks what a [`ClusterBuilder`] has collected, in the order in which the errors help most.
 
-use super::{Cluster, ClusterBuilder, error::ClusterError};
+use super::{
+    Cluster, ClusterBuilder,
+    addresses::{AddressList, address, exposed, node, parsed},
+    error::ClusterError,
+};
 use crate::{
     Network, log,
-    quorum::{
-        address::Address,
-        addresses::{AddressList, address, exposed, parsed},
-        security::Proof,
-        starting::Starting,
-    },
+    quorum::{address::Address, security::Proof, starting::Starting},
 };
 use election_core::{
-    Candidate, Incarnation, InvalidName, Label, Namespace, NodeId,
+    Candidate, Incarnation, Label, Namespace, NodeId,
     lease::Registration,
     quorum::{Config, ConfigError, Members},
 };
@@ -101,16 +100,6 @@ impl<R: Network> ClusterBuilder<R> {
         let members = self.members.iter().map(|(id, _)| id.as_str()).zip(known);
         exposed(members.chain(listens.as_ref().map(|address| (node, address))))
     }
-}
-
-/// A member's id. The limit for a name is not what an id has to keep.
-pub(in crate::quorum) fn node(id: &str) -> Result<NodeId, ClusterError> {
-    let named = |why| ClusterError::Name { what: format!("member {id:?}"), why };
-    let too_long = |_| ClusterError::LongId { id: id.chars().take(32).collect(), bytes: id.len() };
-    NodeId::new(id).map_err(|why| match why {
-        InvalidName::TooLong(_) => too_long(why),
-        why => named(why),
-    })
 }
 
 /// A path that a file can have. Whether it can be written shows when it is opened.

@@ -1,10 +1,14 @@
 //! Where the members of a cluster are reached, while it is built and while it runs.
 
-use super::{address::Address, cluster::ClusterError};
-use election_core::quorum::{ConfigError, Members, Peer};
+use super::error::ClusterError;
+use crate::quorum::address::Address;
+use election_core::{
+    InvalidName, NodeId,
+    quorum::{ConfigError, Members, Peer},
+};
 
 /// The addresses of all members.
-pub(super) struct AddressList {
+pub(in crate::quorum) struct AddressList {
     /// Of each member, by its place.
     addresses: Vec<Address>,
     /// Whether none may be reached from elsewhere, because members prove nothing.
@@ -12,11 +16,11 @@ pub(super) struct AddressList {
 }
 
 impl AddressList {
-    pub(super) fn new(addresses: Vec<Address>, loopback_only: bool) -> Self {
+    pub(in crate::quorum) fn new(addresses: Vec<Address>, loopback_only: bool) -> Self {
         Self { addresses, loopback_only }
     }
 
-    pub(super) fn of(&self, peer: Peer) -> &Address {
+    pub(in crate::quorum) fn of(&self, peer: Peer) -> &Address {
         &self.addresses[peer.index()]
     }
 
@@ -25,7 +29,7 @@ impl AddressList {
     ///
     /// # Errors
     /// If one is no member, or its address cannot be used. All keep theirs then.
-    pub(super) fn change(
+    pub(in crate::quorum) fn change(
         &mut self,
         members: &Members,
         named: impl IntoIterator<Item = (String, String)>,
@@ -52,10 +56,20 @@ impl AddressList {
 }
 
 fn not_a_member(id: &str) -> ClusterError {
-    match super::cluster::node(id) {
+    match node(id) {
         Ok(id) => ConfigError::NotAMember(id).into(),
         Err(error) => error,
     }
+}
+
+/// A member's id. The limit for a name is not what an id has to keep.
+pub(super) fn node(id: &str) -> Result<NodeId, ClusterError> {
+    let named = |why| ClusterError::Name { what: format!("member {id:?}"), why };
+    let too_long = |_| ClusterError::LongId { id: id.chars().take(32).collect(), bytes: id.len() };
+    NodeId::new(id).map_err(|why| match why {
+        InvalidName::TooLong(_) => too_long(why),
+        why => named(why),
+    })
 }
 
 /// The addresses of members, each with its id.
