@@ -50,6 +50,8 @@ mod outage;
 // Its ballot rests on Unix: a lock, a rename and a flush within an open directory.
 #[cfg(unix)]
 mod quorum;
+#[cfg(any(feature = "_sql", unix))]
+mod rate;
 mod runtime;
 mod setup;
 mod shared;

@@ -401,21 +401,15 @@ pub(crate) fn outage_over(Word { lasts, failures, .. }: Word) {
 #[cfg(feature = "_sql")]
 pub(crate) const OVERLOAD_REMEDY: &str = "share several stores, each with a part of the elections";
 
-/// Says that a shared store has more to ask than its connection can, or no longer.
+/// Says that questions of a shared store had waited for too long when their turn came. `more` turns like this one
+/// have not been told since the last one that was.
 #[cfg(feature = "_sql")]
-pub(crate) fn overload(Word { news, lasts, .. }: Word) {
-    let (lasts_ms, lasts) = (millis(lasts), HumanDuration(lasts));
-    if news == News::Over {
-        info!(
-            target: OUTAGE, event = "overload_over", lasts_ms,
-            "the shared store answers in time again after {lasts}"
-        );
-        return;
-    }
+pub(crate) fn overload(more: u64) {
     warn!(
-        target: OUTAGE, event = "overload", lasts_ms,
-        "the shared store has too many questions for one connection, and some were never sent: \
-         {OVERLOAD_REMEDY}"
+        event = "overload",
+        more,
+        "questions of elections waited too long for the connection of their shared store, and were never sent: \
+         the database is slow, or the elections are too many for one connection; in that case {OVERLOAD_REMEDY}"
     );
 }
 

@@ -79,12 +79,6 @@ impl Outage {
         Self::new(hiccup, ttl)
     }
 
-    /// More questions than a connection can answer in time: each that is not asked counts.
-    #[cfg(feature = "_sql")]
-    pub(crate) fn of_load() -> Self {
-        Self::new(Duration::ZERO, Duration::from_secs(60))
-    }
-
     /// The same outage as before, under other limits.
     #[cfg(feature = "_sql")]
     pub(crate) fn continuing(self, earlier: Option<Self>) -> Self {

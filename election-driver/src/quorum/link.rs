@@ -6,8 +6,8 @@
 //! that hears this node. On which nothing of the kind has come for `down_after`, is made anew. If the
 //! name means several addresses, the next one has its turn then.
 //!
-//! A member can move. Until it has shown to be at its new address, the ones before are tried as well, in
-//! turn: the new one may be wrong, or the member may not have moved yet.
+//! A member can move. Until it has shown to be at its new address, the last one at which it was is tried as
+//! well, in turn: the new one may be wrong, or the member may not have moved yet.
 
 use super::{
     address::Address,
@@ -24,7 +24,6 @@ use election_core::{
 };
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
-    collections::VecDeque,
     future::Future,
     io,
     net::SocketAddr,
@@ -50,16 +49,20 @@ pub(super) enum News {
 
 pub(super) struct Link<R: Network> {
     pub(super) peer: Peer,
-    /// Where the member is to be found.
+    /// The member's address.
     home: Address,
+    /// Whether it has shown to be there.
+    is_home: bool,
+    /// The last one at which it was, until it has shown to be at the other.
+    previous: Option<Address>,
     /// Where it was looked for last.
     pub(super) address: Address,
     security: Security,
     pub(super) outbox: Outbox,
     state: State<R>,
     pace: Pace,
-    /// Where to look for it, the next first, but for what an attempt has.
-    lookups: VecDeque<Lookup>,
+    /// Of the last address, while no attempt has it.
+    lookup: Option<Lookup>,
     /// When the last attempt began.
     began: Timestamp,
     /// Where the next attempt begins.
@@ -137,16 +140,18 @@ impl<R: Network> Link<R> {
     ) -> Self {
         let state = State::Waiting(Timestamp::ZERO);
         let (began, begin) = (Timestamp::ZERO, Begin::First);
-        let (home, lookups) = (address.clone(), VecDeque::from([Lookup::new(address.clone())]));
+        let home = address.clone();
         Self {
             peer,
             home,
+            is_home: false,
+            previous: None,
             address,
             security,
             outbox,
             state,
             pace,
-            lookups,
+            lookup: None,
             began,
             begin,
             shown: None,
@@ -167,9 +172,10 @@ impl<R: Network> Link<R> {
                 State::Waiting(until) if now < *until => return None,
                 State::Waiting(_) => {
                     self.began = now;
-                    let lookup = self.lookups.pop_front();
-                    let lookup = lookup.unwrap_or_else(|| Lookup::new(self.home.clone()));
-                    self.address = lookup.address().clone();
+                    let known = self.lookup.take();
+                    self.address = self.next_address();
+                    let known = known.filter(|known| known.address().is_same(&self.address));
+                    let lookup = known.unwrap_or_else(|| Lookup::new(self.address.clone()));
                     let connect = Connect {
                         runtime: runtime.clone(),
                         security: self.security.clone(),
@@ -183,7 +189,7 @@ impl<R: Network> Link<R> {
                     let Poll::Ready((lookup, connected)) = attempt.as_mut().poll(cx) else {
                         return None;
                     };
-                    self.lookups.push_back(lookup);
+                    self.lookup = Some(lookup);
                     return Some(self.connected(connected, now, random));
                 }
                 State::Open(open) => {
@@ -246,17 +252,31 @@ impl<R: Network> Link<R> {
         }
     }
 
-    /// The member is to be found elsewhere from now on. A connection stays for as long as it is of use.
-    pub(super) fn relocate(&mut self, home: Address) {
-        if let State::Connecting(_) = self.state {
-            // The attempt has taken its lookup with it.
-            self.lookups.push_back(Lookup::new(self.address.clone()));
-            self.state = State::Waiting(self.began + SOON);
+    /// Where the next attempt looks for the member.
+    fn next_address(&self) -> Address {
+        let previous = self.previous.as_ref().filter(|_| self.address.is_same(&self.home));
+        previous.unwrap_or(&self.home).clone()
+    }
+
+    /// The member's address is this one from now on, and `others` belong to other members. A connection stays for
+    /// as long as it is of use. Returns whether the address is another one.
+    pub(super) fn relocate(&mut self, home: &Address, others: &[Address]) -> bool {
+        let moves = !self.home.is_same(home);
+        if moves {
+            let former = std::mem::replace(&mut self.home, home.clone());
+            let returns = self.previous.as_ref().is_some_and(|previous| previous.is_same(home));
+            if self.is_home || returns {
+                self.previous = Some(former).filter(|_| self.is_home);
+            }
+            self.is_home = returns;
+            if let State::Connecting(_) = self.state {
+                self.state = State::Waiting(self.began + SOON);
+            }
+            self.hurry();
         }
-        self.lookups.retain(|lookup| !lookup.address().is_same(&home));
-        self.lookups.push_front(Lookup::new(home.clone()));
-        self.home = home;
-        self.hurry();
+        let is_free = |address: &Address| !others.iter().any(|other| other.is_same(address));
+        self.previous = self.previous.take().filter(is_free);
+        moves
     }
 
     /// What was in the way of a connection may be over.
@@ -280,7 +300,7 @@ impl<R: Network> Link<R> {
             return false;
         }
         if self.address.is_same(&self.home) {
-            self.lookups.retain(|lookup| lookup.address().is_same(&self.home));
+            (self.is_home, self.previous) = (true, None);
         }
         true
     }

@@ -1,11 +1,7 @@
 //! What a node logs beyond what every elector does. Its events are in [`crate::guide::reference`].
 
 use super::{
-    address::Address,
-    ballot::Unusable,
-    disk,
-    rate::{Rate, Refusals},
-    refusal::Refusal,
+    address::Address, ballot::Unusable, disk, rate::Refusals, refusal::Refusal,
     unknown_leader::UnknownLeader,
 };
 #[cfg(feature = "tls")]
@@ -13,7 +9,7 @@ use super::{
     clock::unix_millis,
     tls::{CertificateStatus, News},
 };
-use crate::log;
+use crate::{log, rate::Rate};
 use election_core::{
     Change, Epoch, Loss, NodeId, Tenure, Timestamp,
     quorum::{Hindrance, Members, Peer, Quorum},
@@ -141,15 +137,15 @@ impl Log {
         self.members.id(peer).map_or("?", NodeId::as_str)
     }
 
-    /// The member is looked for elsewhere from now on.
+    /// The member has another address.
     pub(super) fn relocated(&self, peer: Peer, address: &Address) {
         let peer = self.name(peer);
         info!(
             event = "relocated",
             peer,
             %address,
-            "{peer} is expected at {address} from now on; until it answers there, its previous \
-             address is tried as well"
+            "the address of {peer} is now {address}; its previous address is tried as well until it \
+             answers at the new one"
         );
     }
 

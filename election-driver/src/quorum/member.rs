@@ -66,7 +66,7 @@ pub struct PeerReport {
     pub id: NodeId,
     /// What it has said, and what it is good for.
     pub status: PeerStatus,
-    /// Where it is reached, or to be found once it has moved.
+    /// Where it is reached, or was looked for last: while it moves, that can be its previous address.
     pub address: String,
     /// Whether this node is connected *to* it. ([`PeerStatus::heard`] tells of the other direction.)
     pub connected: bool,
@@ -159,11 +159,13 @@ impl<R: Network> Member<R> {
         self.state.moved(position);
     }
 
-    /// Other members are reached at other addresses from now on: each `host:port` with the member's id. Members that
-    /// are not named keep theirs. A connection stays for as long as it is of use; then the new address is tried, and
-    /// until the member answers there, its previous one as well. So members can move one by one, before or after the
-    /// others learn of it, and nobody is restarted but the one that moves. (Its own address says nothing to a running
-    /// member; where it listens is decided at its start.)
+    /// Changes the addresses of members, each given as its id and `host:port`. Members that are not named keep
+    /// theirs. An open connection stays for as long as it is of use; then the new address is tried, and until the member
+    /// answers there, the last one at which it did, too.
+    ///
+    /// To move a member, call this on every other one, and restart it at its new address. A member that moves before the
+    /// others know of it is cut off until they do. This is not stored: build the cluster with the new addresses at the
+    /// next start. (A member's own address has no effect while it runs: it listens where it did at its start.)
     ///
     /// # Errors
     /// If an id is no member's, two members would have one address, or an address cannot be used:
@@ -172,12 +174,11 @@ impl<R: Network> Member<R> {
         &self,
         addresses: impl IntoIterator<Item = (I, A)>,
     ) -> Result<(), ClusterError> {
-        let members = self.members();
+        // Before anything is locked: who knows what the caller's iterator does.
         let named = addresses.into_iter().map(|(id, address)| (id.into(), address.into()));
-        let mut known = self.state.addresses();
-        for (peer, address) in known.change(&members, named)? {
-            self.state.relocate(peer, address);
-        }
+        let named: Vec<_> = named.collect();
+        self.state.addresses().change(&self.members(), &named)?;
+        self.state.relocated();
         Ok(())
     }
 
@@ -198,7 +199,7 @@ impl<R: Network> Member<R> {
             Some(PeerReport {
                 id: members.id(peer)?.clone(),
                 status: quorum.peer_status(peer, self.now())?,
-                address: self.state.addresses().of(peer).to_string(),
+                address: link.address,
                 connected: link.connected,
                 error: link.error,
             })

@@ -3,14 +3,13 @@
 #[cfg(feature = "tls")]
 use super::keys::Keys;
 use super::{
-    address::Address,
     ballot_writer::{BallotWriter, Outcome},
     clock::unix_millis,
     inbound::{Inbound, InboundEvent},
     link::{Link, News},
     log::Log,
     metrics::Metrics,
-    node_state::{LinkState, Locked, NodeState, Order},
+    node_state::{Locked, NodeState, Order},
     observer::MemberObserver,
 };
 use crate::{
@@ -251,8 +250,8 @@ impl<R: Network> Net<R> {
         while let Poll::Ready(Some(order)) = self.orders.as_mut().poll_next(cx) {
             let event = match order {
                 Order::Event(event) => event,
-                Order::Relocate(peer, address) => {
-                    self.relocate(cx, peer, address);
+                Order::Addresses => {
+                    self.relocate();
                     continue;
                 }
                 // The step itself takes it.
@@ -274,14 +273,17 @@ impl<R: Network> Net<R> {
         Poll::Pending
     }
 
-    /// Looks for a member elsewhere from now on.
-    fn relocate(&mut self, cx: &Context<'_>, peer: Peer, address: Address) {
-        let Some(link) = link(&mut self.links, peer) else { return };
-        self.log.relocated(peer, &address);
-        let number = address.number();
-        number.into_iter().for_each(|number| self.inbound.expects(peer, number.ip()));
-        link.relocate(address);
-        cx.waker().wake_by_ref(); // it is not written to again in this turn
+    /// Looks for the members at the addresses that they have now.
+    fn relocate(&mut self) {
+        let known = self.state.addresses();
+        for link in &mut self.links {
+            let home = known.of(link.peer);
+            if link.relocate(home, &known.but(link.peer)) {
+                self.log.relocated(link.peer, home);
+                let number = home.number();
+                number.into_iter().for_each(|number| self.inbound.expects(link.peer, number.ip()));
+            }
+        }
     }
 
     /// Whether this node is fit to lead, if that has changed. A disk on which a ballot hangs is not
@@ -377,6 +379,7 @@ fn linked<R: Network>(
     now: Timestamp,
 ) {
     let state = &mut state.links()[link.peer.index()];
+    state.address = link.address.to_string();
     match news {
         News::Connected => {
             log.connected(now, link.peer, &link.address);
@@ -388,7 +391,7 @@ fn linked<R: Network>(
         }
         News::Failed(error, since) => {
             log.disconnected(now, *since, link.peer, &link.address, error);
-            *state = LinkState { connected: false, error: Some(error.to_string()) };
+            (state.connected, state.error) = (false, Some(error.to_string()));
         }
     }
 }

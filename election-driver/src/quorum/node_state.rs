@@ -1,10 +1,10 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
-use super::{address::Address, cluster::AddressList, observer::MemberObserver};
+use super::{cluster::AddressList, observer::MemberObserver};
 use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Protocol, Step, Tenure, Timestamp,
-    quorum::{Action, Event, Peer, Position, Quorum},
+    quorum::{Action, Event, Position, Quorum},
 };
 use event_listener::Event as Signal;
 use std::{
@@ -30,8 +30,8 @@ pub(super) struct NodeState {
 pub(super) enum Order {
     /// Look at the position.
     Moved,
-    /// Look for a member elsewhere.
-    Relocate(Peer, Address),
+    /// Look at the addresses of the members.
+    Addresses,
     /// Anything else.
     Event(Event),
 }
@@ -40,6 +40,8 @@ pub(super) enum Order {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkState {
     pub(super) connected: bool,
+    /// Where it was reached, or looked for last.
+    pub(super) address: String,
     /// Why there was none the last time.
     pub(super) error: Option<String>,
 }
@@ -47,7 +49,10 @@ pub(super) struct LinkState {
 impl NodeState {
     pub(super) fn new(quorum: Quorum, addresses: AddressList) -> (Arc<Self>, Receiver<Order>) {
         let (orders, receiver) = async_channel::unbounded();
-        let links = vec![LinkState::default(); quorum.config().members().count()];
+        let mut links = vec![LinkState::default(); quorum.config().members().count()];
+        for (link, address) in links.iter_mut().zip(addresses.all()) {
+            link.address = address.to_string();
+        }
         let state = Self {
             quorum: Mutex::new(quorum),
             orders,
@@ -71,9 +76,9 @@ impl NodeState {
         lock(&self.addresses)
     }
 
-    /// Looks for a member elsewhere from now on.
-    pub(super) fn relocate(&self, peer: Peer, address: Address) {
-        let _ = self.orders.try_send(Order::Relocate(peer, address));
+    /// The addresses have changed.
+    pub(super) fn relocated(&self) {
+        let _ = self.orders.try_send(Order::Addresses);
     }
 
     /// Hands an order to the node. Does nothing once the node has ended.

@@ -1,35 +1,12 @@
 //! How often the log says what strangers can bring about as often as they like.
 
 use super::admission::Source;
+use crate::rate::Rate;
 use election_core::Timestamp;
-use std::{collections::BTreeMap, mem, net::IpAddr, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr};
 
-/// The time between two lines about the same.
-const MINUTE: Duration = Duration::from_secs(60);
 /// From how many sources, each with its reason, refusals are told apart within that time.
 const SOURCES: usize = 32;
-
-#[derive(Clone, Copy, Default)]
-pub(super) struct Rate {
-    told: Option<Timestamp>,
-    untold: u64,
-}
-
-impl Rate {
-    /// How many were not told before this one; `None` if this one is not to be told either.
-    pub(super) fn count(&mut self, now: Timestamp) -> Option<u64> {
-        if !self.is_over(now) {
-            self.untold += 1;
-            return None;
-        }
-        self.told = Some(now);
-        Some(mem::take(&mut self.untold))
-    }
-
-    fn is_over(&self, now: Timestamp) -> bool {
-        self.told.is_none_or(|told| now >= told + MINUTE)
-    }
-}
 
 /// Connections that were closed: each source is told of by itself, so that one that knocks without end
 /// does not hide another. When there are too many sources, the rest share a line.
@@ -73,6 +50,7 @@ impl Refusals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::ZERO + Duration::from_secs(seconds)

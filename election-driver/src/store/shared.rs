@@ -11,6 +11,7 @@ use super::{client::Client, sql::SqlStore, timeouts::Timeouts};
 use crate::{
     Notifications, Pause, Runtime, Store, StoreError, StoreErrorCode, log, metrics, now,
     outage::{Gravity, Outage},
+    rate::Rate,
 };
 use async_channel::{Receiver, RecvError, Sender};
 use election_core::{
@@ -201,7 +202,7 @@ struct Asker<C: Client> {
     /// The shortest attempt time-out and the longest ttl, which bound the waits of all.
     bounds: Option<(Duration, Duration)>,
     outage: Option<Outage>,
-    overload: Outage,
+    overload: Rate,
     subscribers: Arc<Subscribers>,
     place: Arc<str>,
     work: Arc<Mutex<Work>>,
@@ -216,7 +217,7 @@ impl<C: Client> Asker<C> {
     fn new(store: SqlStore<C>, subscribers: Arc<Subscribers>) -> Self {
         let queue = Queue::new();
         let (place, work) = (store.place().into(), Arc::default());
-        let (bounds, outage, overload) = (None, None, Outage::of_load());
+        let (bounds, outage, overload) = (None, None, Rate::default());
         Self { store, queue, bounds, outage, overload, subscribers, place, work }
     }
 
@@ -255,8 +256,8 @@ impl<C: Client> Asker<C> {
         let turn = self.queue.next(since, |reply| !reply.is_closed());
         let questions: Vec<_> = turn.iter().map(|it| (&it.registration, &it.query)).collect();
         let merged = questions.len() > 1;
-        if lock(&self.work).error.is_none() {
-            tell_overload(&mut self.overload, since, self.queue.late() > late);
+        if self.queue.late() > late && lock(&self.work).error.is_none() {
+            self.overload.count(since).into_iter().for_each(log::overload);
         }
         let answers = match &*questions {
             [] => return self.count(0),
@@ -338,15 +339,6 @@ fn tell(outage: &mut Outage, asked: Timestamp, now: Timestamp, error: Option<&St
     }
 }
 
-/// Logs that questions were not sent because they had waited too long, and that all are sent again.
-fn tell_overload(overload: &mut Outage, now: Timestamp, late: bool) {
-    let word = match late {
-        true => overload.failed(now, now, Gravity::Passing),
-        false => overload.answered(now),
-    };
-    word.into_iter().for_each(log::overload);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,18 +381,5 @@ mod tests {
         assert_eq!(told(&[Transient, Ambiguous, Transient], None), ["outage", "outage_over"]);
         assert_eq!(told(&[Conflict, Fatal, Conflict, Fatal], None), [] as [&str; 0]);
         assert_eq!(told(&[Fatal; 3], Some(StoreErrorCode::Login)), ["outage", "outage_over"]);
-    }
-
-    #[test]
-    fn an_overload_is_told_once_and_so_is_its_end() {
-        let names = log::capture::told(|| {
-            let mut overload = Outage::of_load();
-            let mut at = Timestamp::ZERO;
-            for late in [false, true, true, false, true, false, false] {
-                at = at + Duration::from_secs(1);
-                tell_overload(&mut overload, at, late);
-            }
-        });
-        assert_eq!(names, ["overload", "overload_over"]);
     }
 }

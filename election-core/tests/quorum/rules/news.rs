@@ -19,7 +19,7 @@ fn losing_the_followed_primary_is_told_while_booting_too() {
     let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 5, None)));
     hand.slow_disk = true; // its support would end the boot grace
     hand.hear(C, primary(6));
-    assert!(matches!(hand.changes[..], [Change::Followed { .. }]), "{:?}", hand.changes.len());
+    assert!(matches!(hand.changes[..], [Change::Followed { .. }]), "{:?}", hand.changes);
     assert_eq!(hand.hear(C, replica(6)), Some(Change::Vacant));
     assert!(hand.now < BOOTED);
 }

@@ -147,7 +147,7 @@ pub(crate) struct Pause {
 pub(crate) struct PeerLine {
     pub(crate) node: String,
     pub(crate) witness: bool,
-    /// Where it is reached, or to be found once it has moved.
+    /// Where it is reached, or was looked for last.
     pub(crate) address: Option<String>,
     /// Whether there is a connection to it, and why there was none the last time.
     pub(crate) connected: bool,

@@ -101,6 +101,7 @@ impl Part {
         for warning in file.warnings() {
             warn!(event = "warning", "{warning}");
         }
+        file.follow(&id, member.clone()).map_err(|error| Failed::new(chain(&error)))?;
         if place::is_in_memory(&ballot) {
             warn!(
                 event = "warning",
@@ -114,8 +115,6 @@ impl Part {
         let (ballot, promises) = (ballot.display(), "ballot file:");
         info!(event = "joined", "{kind} of {count} members; {promises} {ballot}");
         tokio::spawn(node);
-        let follows = file.follow(&id, member.clone());
-        follows.map_err(|error| Failed::new(format!("cannot start a thread: {error}")))?;
         let control = control.map(|control| {
             info!(event = "control", "answering at {}", spot.path.display());
             control.serve(member.clone())

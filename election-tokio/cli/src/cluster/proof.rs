@@ -15,8 +15,11 @@ use std::{
 };
 use toml::Spanned;
 
+/// The election, the ids of the members in their order, and whether they have certificates.
+pub(super) type Identity = (String, Vec<String>, bool);
+
 /// Tells what is hardly meant and was not told at the start or since.
-pub(super) fn warn_anew(told: &Mutex<Vec<String>>, warnings: Vec<String>) {
+fn warn_anew(told: &Mutex<Vec<String>>, warnings: Vec<String>) {
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
         tracing::warn!(event = "warning", "{warning}");
@@ -100,7 +103,7 @@ impl File {
             let again = Self::quietly(&file).map_err(unfit)?;
             let paths = again.certificates().map_err(unfit)?;
             // A list that is cut short or misspelt must not let anybody in.
-            let Some(paths) = paths.filter(|_| again.identity() == known) else {
+            let Some(paths) = paths.filter(|_| again.describes(&known)) else {
                 return Err(unfit(again.of_others()));
             };
             let read = Credentials::from_files(&paths.authority, &paths.certificate, &paths.key)?;
@@ -110,11 +113,16 @@ impl File {
         })))
     }
 
-    /// Which cluster it is about: the election, and the members in the order of their ids.
-    pub(super) fn identity(&self) -> (String, Vec<String>) {
+    /// Which cluster it is about.
+    pub(super) fn identity(&self) -> Identity {
         let mut ids: Vec<_> = self.members().map(|(id, _)| id.to_owned()).collect();
         ids.sort();
-        (self.election.clone(), ids)
+        (self.election.clone(), ids, self.contents.tls.is_some())
+    }
+
+    /// Whether it is still about this cluster.
+    pub(super) fn describes(&self, known: &Identity) -> bool {
+        self.identity() == *known
     }
 
     /// It was written for another cluster than the running one.

@@ -21,7 +21,7 @@ fn followers_move(members: &Members) {
         IDS.iter().for_each(|node| members.edit(node, |text| text.replace(old, &new)));
         let others = || (0..3).filter(|other| *other != place);
         for other in others() {
-            all[other].says(&format!("{} is expected at {new} from now on", IDS[place]));
+            all[other].says(&format!("the address of {} is now {new};", IDS[place]));
         }
         all[place].send(Signal::KILL);
         all[place].exit();
@@ -54,6 +54,16 @@ fn members_with_certificates_move_as_well() {
 }
 
 #[test]
+fn an_address_that_cannot_be_used_is_told_beside_certificates() {
+    let members = Members::certified();
+    let (all, job, first) = members.led();
+    let other = members.address((first + 1) % 3);
+    members.edit(IDS[first], |text| text.replace(other, members.address(first)));
+    all[first].says("have the same address");
+    assert!(alive(job.pid));
+}
+
+#[test]
 fn addresses_that_cannot_be_used_change_nothing() {
     let members = Members::new();
     let (all, job, first) = members.led();
@@ -70,7 +80,7 @@ fn addresses_that_cannot_be_used_change_nothing() {
         let told = || {
             let messages = all[first].messages();
             messages.lines().any(|line| {
-                line.contains(words) && line.contains("the addresses read last stay in use")
+                line.contains(words) && line.contains("the previous addresses stay in use")
             })
         };
         eventually(words, || told().then_some(()));

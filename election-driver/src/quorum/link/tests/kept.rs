@@ -330,47 +330,74 @@ fn a_connection_on_which_nothing_comes_is_told_as_such() {
 #[test]
 fn an_attempt_gives_back_what_it_has_looked_up() {
     let mut desk = Desk::new();
-    desk.link.lookups = [Lookup::that_knows("member.test:9", &[at_9(1)], pending())].into();
+    desk.link.home = Address::parse("member.test:9").unwrap();
+    desk.link.lookup = Some(Lookup::that_knows("member.test:9", &[at_9(1)], pending()));
     desk.network.refuses();
     assert!(desk.poll(at(0)).is_none());
     desk.network.pass();
     assert_eq!(desk.fails(at(700)), io::ErrorKind::ConnectionRefused);
-    assert_eq!(desk.link.lookups.front().map(Lookup::known), Some(&[at_9(1)][..]));
+    assert_eq!(desk.link.lookup.as_ref().map(Lookup::known), Some(&[at_9(1)][..]));
+}
+
+/// The address with this port on this machine.
+fn port(number: u16) -> Address {
+    Address::parse(&format!("127.0.0.1:{number}")).unwrap()
+}
+
+impl Desk {
+    /// The next attempt succeeds, and the member speaks; then it hangs up.
+    fn is_reached(&mut self) {
+        let remote = self.accepts();
+        self.connects(self.deadline());
+        self.link.spoke(false, self.deadline());
+        remote.hangs_up();
+        self.fails(self.deadline());
+    }
+
+    /// At which ports so many further attempts are made, which are refused.
+    fn tries(&mut self, count: usize) -> Vec<u16> {
+        let before = self.dialed();
+        for _ in 0..count {
+            self.network.refuses();
+            self.fails(self.deadline());
+        }
+        self.network.dialed()[before..].iter().map(SocketAddr::port).collect()
+    }
 }
 
 #[test]
 fn a_member_that_moves_is_tried_in_both_places_until_it_answers() {
-    let number = |port| SocketAddr::from(([127, 0, 0, 1], port));
     let mut desk = Desk::new();
     let remote = desk.accepts();
     desk.connects(at(0));
     desk.link.spoke(false, at(0));
-    desk.link.relocate(Address::parse("127.0.0.1:10").unwrap());
+    assert!(desk.link.relocate(&port(10), &[]));
+    assert!(!desk.link.relocate(&port(10), &[]), "told once");
     assert!(desk.poll(at(1)).is_none(), "the connection is of use");
     remote.hangs_up();
     desk.fails(at(1));
-    for _ in 0..3 {
-        desk.network.refuses();
-        desk.fails(desk.deadline());
-    }
-    assert_eq!(desk.network.dialed(), [9, 10, 9, 10].map(number));
-    // It has not moved yet.
-    let remote = desk.accepts();
-    desk.connects(desk.deadline());
-    desk.link.spoke(false, desk.deadline());
-    remote.hangs_up();
-    desk.fails(desk.deadline());
-    // Now it has.
-    let remote = desk.accepts();
-    desk.connects(desk.deadline());
-    desk.link.spoke(false, desk.deadline());
-    remote.hangs_up();
-    desk.fails(desk.deadline());
-    for _ in 0..2 {
-        desk.network.refuses();
-        desk.fails(desk.deadline());
-    }
-    assert_eq!(desk.network.dialed()[4..], [9, 10, 10, 10].map(number));
+    assert_eq!(desk.tries(4), [10, 9, 10, 9]);
+    desk.network.refuses();
+    desk.fails(desk.deadline()); // at 10
+    desk.is_reached(); // at 9: it has not moved yet
+    assert_eq!(desk.network.dialed().last().map(SocketAddr::port), Some(9));
+    desk.is_reached(); // now it has
+    assert_eq!(desk.tries(3), [10, 10, 10]);
+}
+
+#[test]
+fn only_where_a_member_was_is_it_tried_after_a_move() {
+    let mut desk = Desk::new();
+    desk.is_reached();
+    desk.link.relocate(&port(10), &[]);
+    desk.link.relocate(&port(11), &[]); // 10 was a mistake
+    assert_eq!(desk.tries(3), [11, 9, 11]);
+    desk.link.relocate(&port(9), &[]); // it does not move after all
+    assert_eq!(desk.tries(2), [9, 9]);
+    desk.link.relocate(&port(12), &[]);
+    assert_eq!(desk.tries(3), [12, 9, 12]);
+    desk.link.relocate(&port(12), &[port(9)]); // another member has that one now
+    assert_eq!(desk.tries(2), [12, 12]);
 }
 
 #[test]
@@ -378,7 +405,7 @@ fn an_attempt_at_the_previous_address_gives_way_to_the_new_one() {
     let mut desk = Desk::new();
     desk.network.hangs();
     assert!(desk.poll(at(0)).is_none());
-    desk.link.relocate(Address::parse("127.0.0.1:10").unwrap());
+    desk.link.relocate(&port(10), &[]);
     let _remote = desk.accepts();
     desk.connects(at(10));
     assert_eq!(desk.network.dialed().last().map(SocketAddr::port), Some(10));
