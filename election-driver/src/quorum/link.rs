@@ -264,13 +264,11 @@ impl<R: Network> Link<R> {
         let moves = !self.home.is_same(home);
         if moves {
             let former = std::mem::replace(&mut self.home, home.clone());
-            let returns = self.previous.as_ref().is_some_and(|previous| previous.is_same(home));
-            if self.is_home || returns {
-                self.previous = Some(former).filter(|_| self.is_home);
+            if std::mem::take(&mut self.is_home) {
+                self.previous = Some(former);
             }
-            self.is_home = returns;
             if let State::Connecting(_) = self.state {
-                self.state = State::Waiting(self.began + SOON);
+                self.state = State::Waiting(Timestamp::MAX);
             }
             self.hurry();
         }

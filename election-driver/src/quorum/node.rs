@@ -280,8 +280,6 @@ impl<R: Network> Net<R> {
             let home = known.of(link.peer);
             if link.relocate(home, &known.but(link.peer)) {
                 self.log.relocated(link.peer, home);
-                let number = home.number();
-                number.into_iter().for_each(|number| self.inbound.expects(link.peer, number.ip()));
             }
         }
     }

@@ -50,7 +50,7 @@ impl NodeState {
     pub(super) fn new(quorum: Quorum, addresses: AddressList) -> (Arc<Self>, Receiver<Order>) {
         let (orders, receiver) = async_channel::unbounded();
         let mut links = vec![LinkState::default(); quorum.config().members().count()];
-        for (link, address) in links.iter_mut().zip(addresses.all()) {
+        for (link, address) in links.iter_mut().zip(addresses.as_slice()) {
             link.address = address.to_string();
         }
         let state = Self {

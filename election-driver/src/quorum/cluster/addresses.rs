@@ -21,7 +21,7 @@ impl AddressList {
     }
 
     /// All, in the order of the members.
-    pub(in crate::quorum) fn all(&self) -> &[Address] {
+    pub(in crate::quorum) fn as_slice(&self) -> &[Address] {
         &self.addresses
     }
 

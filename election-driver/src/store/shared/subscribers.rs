@@ -183,7 +183,7 @@ impl Drop for Subscription {
 mod tests {
     use super::*;
     use crate::log::capture;
-    use election_core::lease::Failure;
+    use election_core::{Candidate, Incarnation, Namespace, NodeId, lease::Failure};
     use std::time::Duration;
 
     #[test]
@@ -201,5 +201,38 @@ mod tests {
             subscribers.lock().take(&News::All(Notice::Listening));
         });
         assert_eq!(names, ["notifications_lost", "notifications_restored"]);
+    }
+
+    fn registration() -> Registration {
+        let candidate = Candidate {
+            id: NodeId::new("n1").unwrap(),
+            incarnation: Incarnation::new(uuid::Uuid::from_u128(1)),
+        };
+        Registration { namespace: Namespace::new("a").unwrap(), candidate, label: None }
+    }
+
+    #[test]
+    fn who_subscribes_late_is_told_what_holds_and_to_look() {
+        let subscribers = Arc::<Subscribers>::default();
+        let lost = || Notice::NotListening("no room".to_owned());
+        for notice in [Notice::Listening, lost()] {
+            subscribers.lock().take(&News::All(notice));
+        }
+        let subscription = subscribers.subscribe(&registration());
+        assert_eq!(subscription.take(), Some(lost()));
+        assert_eq!(subscription.take(), Some(Notice::Wake));
+        assert_eq!(subscription.take(), None);
+    }
+
+    #[test]
+    fn each_elector_counts_until_it_goes() {
+        let subscribers = Arc::<Subscribers>::default();
+        let both = [(); 2].map(|()| subscribers.subscribe(&registration()));
+        assert_eq!(subscribers.count(), 2);
+        let [first, second] = both;
+        drop(first);
+        assert_eq!(subscribers.count(), 1);
+        drop(second);
+        assert_eq!(subscribers.count(), 0);
     }
 }

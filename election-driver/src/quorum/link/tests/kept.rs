@@ -377,10 +377,9 @@ fn a_member_that_moves_is_tried_in_both_places_until_it_answers() {
     remote.hangs_up();
     desk.fails(at(1));
     assert_eq!(desk.tries(4), [10, 9, 10, 9]);
-    desk.network.refuses();
-    desk.fails(desk.deadline()); // at 10
+    assert_eq!(desk.tries(1), [10]);
     desk.is_reached(); // at 9: it has not moved yet
-    assert_eq!(desk.network.dialed().last().map(SocketAddr::port), Some(9));
+    assert_eq!(desk.tries(2), [10, 9]);
     desk.is_reached(); // now it has
     assert_eq!(desk.tries(3), [10, 10, 10]);
 }
@@ -394,19 +393,21 @@ fn only_where_a_member_was_is_it_tried_after_a_move() {
     assert_eq!(desk.tries(3), [11, 9, 11]);
     desk.link.relocate(&port(9), &[]); // it does not move after all
     assert_eq!(desk.tries(2), [9, 9]);
-    desk.link.relocate(&port(12), &[]);
+    desk.link.relocate(&port(12), &[port(13)]);
     assert_eq!(desk.tries(3), [12, 9, 12]);
     desk.link.relocate(&port(12), &[port(9)]); // another member has that one now
     assert_eq!(desk.tries(2), [12, 12]);
 }
 
 #[test]
-fn an_attempt_at_the_previous_address_gives_way_to_the_new_one() {
+fn an_attempt_at_an_old_address_gives_way_to_the_new_one() {
     let mut desk = Desk::new();
     desk.network.hangs();
     assert!(desk.poll(at(0)).is_none());
     desk.link.relocate(&port(10), &[]);
-    let _remote = desk.accepts();
-    desk.connects(at(10));
-    assert_eq!(desk.network.dialed().last().map(SocketAddr::port), Some(10));
+    assert_eq!(desk.deadline(), at(0) + SOON);
+    assert_eq!(desk.tries(4), [10; 4], "it has never been at 9");
+    let due = desk.deadline();
+    desk.link.relocate(&port(10), &[]);
+    assert_eq!(desk.deadline(), due, "nothing is new");
 }

@@ -152,8 +152,23 @@ fn a_leader_that_hands_over_is_succeeded_by_whom_it_has_named() {
     assert!(!old.handle().is_leader());
 }
 
+/// Whether it has connections to all others.
+fn reaches_all(member: &Member<FakeNetwork>) -> bool {
+    member.peers().iter().all(|peer| peer.connected && peer.error.is_none())
+}
+
+impl Trio {
+    fn tells_where_all_are(&self) {
+        for peer in self.members.iter().flat_map(Member::peers) {
+            let place = IDS.iter().position(|id| *id == peer.id.as_str()).unwrap();
+            assert_eq!(peer.address, self.addresses[place].to_string());
+        }
+    }
+}
+
 #[test]
 fn a_member_that_moves_is_heard_again_under_the_same_leadership() {
+    Trio::new().tells_where_all_are();
     let mut trio = Trio::settled();
     let (leader, epoch) = trio.leader();
     let moves = (leader + 1) % 3;
@@ -164,12 +179,15 @@ fn a_member_that_moves_is_heard_again_under_the_same_leadership() {
     let since = trio.network.now();
     for place in (0..3).filter(|place| *place != moves) {
         let moved = [(IDS[moves], trio.addresses[moves].to_string())];
+        trio.members[place].set_addresses(moved.clone()).unwrap();
         trio.members[place].set_addresses(moved).unwrap();
     }
-    let reached =
-        |it: &Member<_>| it.peers().iter().all(|peer| peer.connected && peer.error.is_none());
-    trio.until(|members| members.iter().all(reached).then_some(()));
+    let told = capture::told(|| {
+        trio.until(|members| members.iter().all(reaches_all).then_some(()));
+    });
     assert!(trio.network.now().since(since) < DOWN_AFTER);
+    assert_eq!(told.iter().filter(|name| **name == "relocated").count(), 2, "{told:?}");
+    trio.tells_where_all_are();
     assert_eq!(trio.leader(), (leader, epoch));
 }
 
