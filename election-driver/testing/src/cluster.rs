@@ -90,7 +90,11 @@ impl Galera {
             let founds = if at == 0 { "\n--wsrep-new-cluster" } else { "" };
             let directory = directory();
             instruct(directory.path(), &format!("{own}{founds}"));
-            nodes.push(start(directory, &base));
+            let mut node = start(directory, &base);
+            if at == 0 {
+                node.wait_until_up(); // who joins gives up if it meets only others that join
+            }
+            nodes.push(node);
         }
         let mut cluster = Self { nodes, options };
         cluster.nodes.iter_mut().for_each(Server::wait_until_up);
@@ -104,12 +108,13 @@ impl Galera {
         &self.nodes[at]
     }
 
-    /// Kills a server (SIGKILL).
+    /// Kills a server (SIGKILL), and waits until the others are a cluster without it.
     ///
     /// # Panics
-    /// If the kernel refuses.
+    /// If the kernel refuses, or they do not become one.
     pub fn kill(&mut self, at: usize) {
         self.nodes[at].kill();
+        self.wait_until_without(at);
     }
 
     /// Starts a server again that was killed, from where its own files say that it was, and waits
@@ -128,12 +133,22 @@ impl Galera {
         self.wait_until_in(at);
     }
 
-    /// Cuts a server off from the others. Clients still reach it.
+    /// Freezes a server (SIGSTOP), and waits until the others are a cluster without it.
     ///
     /// # Panics
-    /// If it does not do so.
+    /// As [`kill`](Self::kill).
+    pub fn freeze(&self, at: usize) {
+        self.nodes[at].freeze();
+        self.wait_until_without(at);
+    }
+
+    /// Cuts a server off from the others, and waits until they are a cluster without it. Clients still reach it.
+    ///
+    /// # Panics
+    /// As [`kill`](Self::kill), or if the server does not do so.
     pub fn isolate(&self, at: usize) {
         self.cut(at, true);
+        self.wait_until_without(at);
     }
 
     /// Ends that, and waits until the server is in the cluster again.
@@ -160,6 +175,29 @@ impl Galera {
         let node = &self.nodes[at];
         eventually("a server in its cluster", || {
             node.try_administer("mysql", state).ok().filter(|said| !said.is_empty())
+        });
+    }
+
+    /// Waits until the others are a cluster without this server.
+    ///
+    /// If they lose each other before they have agreed that it is gone, as on a machine that stood still, neither
+    /// is of a majority, and they stay so when they meet again. An operator then declares them the cluster.
+    fn wait_until_without(&self, gone: usize) {
+        let others = || (0..SIZE).filter(|at| *at != gone).map(|at| &self.nodes[at]);
+        let state = "SELECT concat(max(if(variable_name = 'WSREP_CLUSTER_SIZE', variable_value, '')), ' ', \
+                     max(if(variable_name = 'WSREP_CLUSTER_STATUS', variable_value, ''))) \
+                     FROM information_schema.global_status";
+        eventually("a cluster of those that are left", || {
+            let all = |said: &str| {
+                others().all(|node| {
+                    node.try_administer("mysql", state).is_ok_and(|is| is.trim() == said)
+                })
+            };
+            if all("2 non-Primary") {
+                let declare = "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'";
+                others().next().map(|node| node.administer("mysql", declare));
+            }
+            all("2 Primary").then_some(())
         });
     }
 

@@ -107,7 +107,7 @@ pub(crate) async fn a_server_is_frozen(cluster: &Galera, nodes: &mut [Node; 3]) 
     let mut transaction = nodes[1].begin().await;
     lease.fence(&mut transaction).await.unwrap();
     run(&mut transaction, "INSERT INTO work VALUES (-100, 0)").await.unwrap();
-    cluster.node(1).freeze();
+    cluster.freeze(1);
     drop(lease);
     let epoch = succeeds(&a, &b).await;
     cluster.node(1).thaw();
