@@ -108,7 +108,7 @@ async fn an_outage_of_a_shared_store_is_told_once() {
         let named = events.iter().filter(|event| event.get("event").is_some_and(|is| is == name));
         named.cloned().collect::<Vec<Fields>>()
     };
-    let mut server = Server::start(Kind::Postgres);
+    let server = Server::start(Kind::Postgres);
     let mut store = PgStore::connect(&server.url()).unwrap();
     store.ensure_schema().await.unwrap();
     let store = Election::share(store);
@@ -121,11 +121,11 @@ async fn an_outage_of_a_shared_store_is_told_once() {
         for leader in &leaders {
             leader.elected().await.unwrap();
         }
-        server.kill();
+        server.freeze();
         while of("outage").is_empty() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        server.restart();
+        server.thaw();
         while of("outage_over").is_empty() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -139,4 +139,5 @@ async fn an_outage_of_a_shared_store_is_told_once() {
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!((told[0].get("election"), told[0].contains_key("place")), (None, true));
     }
+    assert_eq!(of("overload"), [], "what waits for a frozen server tells of no overload");
 }

@@ -60,6 +60,21 @@ fn cluster(
     cluster
 }
 
+/// What a start would refuse is refused later, and nothing else.
+#[test]
+fn addresses_are_bound_to_what_the_builder_permits() {
+    for insecure in [false, true] {
+        let (network, place) = (FakeNetwork::new(), tempfile::tempdir().unwrap());
+        let builder = Cluster::builder_on(network, "x").node("a").ballot(ballot_in(&place));
+        let builder = builder.member("a", free().to_string()).member("b", "127.0.0.1:2");
+        let builder = if insecure { builder.insecure() } else { builder };
+        let (member, node) = block_on(builder.without_data().build().unwrap().open()).unwrap();
+        let moved = member.set_addresses([("b", "10.0.0.2:7400")]);
+        assert_eq!(moved.is_ok(), insecure, "{moved:?}");
+        drop(node);
+    }
+}
+
 /// Where nobody listens yet. A port that the system chose would be free, and then perhaps another
 /// process's. These are not among those that it chooses, and each process has its own for a while.
 fn free() -> SocketAddr {
