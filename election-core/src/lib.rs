@@ -11,6 +11,7 @@
 //! | [`lease`] | leadership decided by one row in a shared database; its head states the protocol |
 //! | [`quorum`] | leadership decided by a majority of a fixed set of nodes |
 //! | [`sql`] | the statements of a lease as data, for SQLite, PostgreSQL and MySQL/MariaDB |
+//! | [`register`] | the same as reads and conditional writes, for etcd and other stores without SQL |
 //! | [`drive`] | the loop that every async runtime shares |
 //! | [`embedding`] | for authors of drivers: how to drive the core from a runtime of one's own |
 //! | [`sources`] | where the rules come from: River, kevy-elect and other sources |
@@ -42,6 +43,7 @@ mod name;
 mod protocol;
 pub mod quorum;
 mod random;
+pub mod register;
 #[cfg(doc)]
 pub mod sources;
 pub mod sql;

@@ -16,9 +16,10 @@ macro_rules! adapter {
         #[cfg(all(feature = "tls", unix))]
         pub use $crate::tls;
         pub use $crate::{
-            BuildError, Changes, Deadline, Driver, Lagged, Leader, Lost, Network, NoStore,
-            NotLeader, Notice, Notifications, Pause, Runtime, Status, Stopped, Store, StoreError,
-            StoreErrorCode, WorkError, core, default_node, guide, log, metrics, now,
+            BuildError, Changes, Clock, Deadline, Driver, InMemory, Lagged, Leader, Lost, Network,
+            NoStore, NotLeader, Notice, Notifications, Pause, Register, RegisterStore, Runtime,
+            Status, Stopped, Store, StoreError, StoreErrorCode, WorkError, core, default_node,
+            guide, log, metrics, now,
         };
         #[cfg(unix)]
         pub use $crate::{

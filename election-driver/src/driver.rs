@@ -56,6 +56,8 @@ impl Driver {
         let (answers, answered) = async_channel::bounded(2);
         let span = log::span(&shared.setup.registration);
         span.in_scope(|| store.prepare(&config));
+        let clock = shared.setup.runtime.clone();
+        store.set_clock(Arc::new(move || clock.now()));
         let closes = CloseOnDrop(shared.clone());
         let candidate = shared.setup.registration.candidate.clone();
         let log = Log::new(&config, candidate.clone(), store.tells_outages());

@@ -92,9 +92,12 @@ pub use store::MySqlStore;
 pub use store::PgStore;
 #[cfg(feature = "sqlite")]
 pub use store::SqliteStore;
+pub use store::{
+    Clock, InMemory, Notice, Notifications, Pause, Register, RegisterStore, Store, StoreError,
+    StoreErrorCode,
+};
 #[cfg(feature = "_sql")]
 pub use store::{Fenced, OnConnection, SharedStatus, SharedStore, SqlStore, Uncommitted};
-pub use store::{Notice, Notifications, Pause, Store, StoreError, StoreErrorCode};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use store::{Protection, Route, Transport};
 pub use watch::Watch;

@@ -3,8 +3,8 @@
 
 use election_core::{Change, Epoch};
 use election_sim::{
-    App, Budget, Context, Contract, Failure, Fault, FaultKind, Schedule, Scn, Sim, SimError, Swarm,
-    View, shrink,
+    App, Budget, Context, Contract, Engine, Failure, Fault, FaultKind, Schedule, Scn, Sim,
+    SimError, Swarm, View, shrink,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -37,6 +37,24 @@ fn shared_connections_are_clean_within_the_contract() {
     let code =
         Sim::new("code").faults(Swarm::within_contract().sharing()).app(|_| Careless::default());
     let error = code.check().unwrap_err().to_string();
+    assert!(error.contains("leave `sharing` out"), "{error}");
+}
+
+#[test]
+fn a_register_is_clean_within_the_contract() {
+    let summary = Sim::new("a_register_is_clean_within_the_contract")
+        .engine(Engine::Register)
+        .seeds(0..500)
+        .sometimes("somebody leads", |view| view.leaders().next().is_some())
+        .sometimes("a tenth election", |view| view.elections() == 10)
+        .run();
+    assert_eq!(summary.seeds, 500);
+    let error = Sim::new("shared")
+        .engine(Engine::Register)
+        .faults(Swarm::within_contract().sharing())
+        .check()
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("leave `sharing` out"), "{error}");
 }
 

@@ -15,12 +15,14 @@
 //! What does not depend on the runtime is tested elsewhere, once.
 
 mod fixture;
+mod in_memory;
 mod ports;
 mod suite;
 mod watchdog;
 
 pub use cluster::{CLUSTER, Place};
 pub use fixture::{Fixture, OnNothing, Stores, run};
+pub use in_memory::OnRegister;
 pub use ports::free_port;
 pub use sqlite::InFile;
 pub use tasks::awaited;
@@ -38,6 +40,7 @@ pub mod cluster;
 pub mod handle;
 #[doc(hidden)]
 pub mod inside;
+pub mod register;
 #[doc(hidden)]
 #[allow(clippy::unwrap_used)]
 pub mod sqlite;

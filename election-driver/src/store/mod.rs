@@ -15,6 +15,7 @@ mod files;
 mod filesystem;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod hosts;
+mod in_memory;
 #[cfg(feature = "_sql")]
 mod link;
 #[cfg(feature = "mysql")]
@@ -25,6 +26,7 @@ mod news;
 mod postgres;
 #[cfg(feature = "_sql")]
 mod progress;
+mod register;
 #[cfg(feature = "_sql")]
 mod session;
 #[cfg(feature = "_sql")]
@@ -49,10 +51,12 @@ pub use error::{StoreError, StoreErrorCode};
 pub use fenced::Fenced;
 #[cfg(feature = "_sql")]
 pub(crate) use fenced::fence;
+pub use in_memory::InMemory;
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PgStore;
+pub use register::{Register, RegisterStore};
 #[cfg(feature = "conformance")]
 pub(crate) use session::Session;
 #[cfg(feature = "_sql")]
@@ -69,7 +73,7 @@ pub use transport::{Protection, Route, Transport};
 pub use uncommitted::Uncommitted;
 
 use election_core::{
-    Epoch,
+    Epoch, Timestamp,
     lease::{Answer, Config, Query, Registration},
     sql::Statements,
 };
@@ -99,16 +103,25 @@ pub type Notifications = Pin<Box<dyn Stream<Item = Notice> + Send>>;
 /// Sleeps on the runtime's timer, for stores that retry after a while.
 pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
+/// The runtime's clock, for stores that measure time themselves.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
 /// A database that answers the lease's questions. Third parties may implement it.
 ///
 /// An implementation must be atomic per query. It must judge expiry by the database's clock, read
 /// at execution, never by a time that the client supplies. The statements in [`election_core::sql`]
-/// do both.
+/// do both. (A store without such a clock implements [`Register`] instead.)
 pub trait Store: Send + 'static {
     /// Called once, before the first query, with the timing. The store should bound its own waits
     /// for locks and connections well below [`Config::attempt_timeout`].
     fn prepare(&mut self, config: &Config) {
         let _ = config;
+    }
+
+    /// Called once, before the first query, with the clock by which the elector goes. The default
+    /// ignores it.
+    fn set_clock(&mut self, clock: Clock) {
+        let _ = clock;
     }
 
     /// Answers one query.

@@ -5,6 +5,7 @@
 //! disk, it executes with a clock that has stood still. It outlives the client that sent it.
 
 use super::{
+    client::Listed,
     happening::{Event, Happening, Queue},
     history::state_at,
     statement::{Done, Stand, Statement},
@@ -69,6 +70,8 @@ pub(crate) struct Database {
     pub(crate) spent: Vec<usize>,
     /// Parts of statements for many that the database has done with.
     pub(super) parts: Vec<usize>,
+    /// The register's list of candidates.
+    listed: Listed,
 }
 
 impl Database {
@@ -107,6 +110,7 @@ impl Database {
             done: Vec::new(),
             spent: Vec::new(),
             parts: Vec::new(),
+            listed: Listed::default(),
         }
     }
 
@@ -248,6 +252,10 @@ impl Database {
 
     fn must_wait(&self, statement: &Statement) -> bool {
         let taken = self.locked || self.staged.is_some();
+        if let Some(operation) = &statement.operation {
+            // Nobody can lock a register.
+            return operation.writes_leader() && self.staged.is_some();
+        }
         match &statement.query {
             Query::Observe | Query::Others => false,
             Query::Register { .. } | Query::Unregister => {
@@ -283,6 +291,9 @@ impl Database {
     }
 
     fn perform(&mut self, slot: usize, now: u64, queue: &mut Queue) {
+        if self.engine == Engine::Register {
+            return self.operate(slot, now, queue);
+        }
         let Some(statement) = self.slots[slot].as_mut() else { return };
         let (query, clock_ms, nth) = (&statement.query, statement.clock_ms, statement.nth);
         if matches!(query, Query::Register { .. } | Query::Unregister | Query::Others) {
@@ -319,9 +330,7 @@ impl Database {
         let wrote = before != after;
         match staged {
             Some(leader) if wrote && delay > 0 && !phantom => {
-                self.stagings += 1;
-                self.staged = Some(Staged { id: self.stagings, slot, leader, before });
-                queue.push(now + delay, Event::Own(Happening::Commit(self.stagings)));
+                self.stage((slot, leader, before), now + delay, queue);
             }
             _ if phantom => {
                 self.recover(now, queue);
@@ -331,9 +340,50 @@ impl Database {
         }
     }
 
+    /// An operation on a register executes.
+    fn operate(&mut self, slot: usize, now: u64, queue: &mut Queue) {
+        let Some(statement) = self.slots[slot].as_mut() else { return };
+        let Some(operation) = &statement.operation else { return };
+        statement.answer = Ok(Answer::Listed); // what it says is the reply
+        if !operation.is_of_leader() {
+            statement.reply = Some(self.listed.run(operation));
+            return self.reply(slot, now, queue);
+        }
+        let before = Stand::of(self.table.leader(), &statement.who);
+        let mut leader = match statement.fault {
+            Some(StatementFault::Stale(by)) if !operation.writes_leader() => {
+                let then = now.saturating_sub(nanos(by));
+                state_at(self.history.as_deref(), then, &Leader::default()).clone()
+            }
+            _ => self.table.leader().clone(),
+        };
+        statement.reply = Some(operation.run(&mut leader));
+        if !operation.writes_leader() || leader == *self.table.leader() {
+            return self.reply(slot, now, queue);
+        }
+        let (node, nth) = (statement.node as u64, statement.nth);
+        let delay = self.draw.between(Stream::Commit, node, nth, self.commit);
+        self.stage((slot, leader, before), now + delay, queue);
+    }
+
+    /// A write is under way, and is committed at this time.
+    fn stage(
+        &mut self,
+        (slot, leader, before): (usize, Leader, Stand),
+        at: u64,
+        queue: &mut Queue,
+    ) {
+        self.stagings += 1;
+        self.staged = Some(Staged { id: self.stagings, slot, leader, before });
+        queue.push(at, Event::Own(Happening::Commit(self.stagings)));
+    }
+
     /// The write in progress is committed.
     pub(crate) fn commit(&mut self, id: u64, now: u64, queue: &mut Queue) {
-        let Some(staged) = self.staged.take_if(|staged| staged.id == id) else { return };
+        let Some(mut staged) = self.staged.take_if(|staged| staged.id == id) else { return };
+        if self.engine == Engine::Register {
+            staged.leader.lasts_from(self.clock_ms(now)); // it goes by no clock
+        }
         *self.table.leader_mut() = staged.leader;
         self.finish(staged.slot, staged.before, now, queue);
         self.let_in(now, queue);

@@ -1,6 +1,7 @@
 //! What the lease adds to the simulator: the database, and what a node needs to talk to it.
 
 use super::{
+    client::{Asked, Desk},
     database::Database,
     happening::Happening,
     statement::{Done, Statement},
@@ -8,19 +9,19 @@ use super::{
 #[cfg(feature = "service")]
 use crate::{
     deed::Process,
-    schedule::Engine,
     service::{LeasePart, Life, Part},
 };
 use crate::{
     draw::Stream,
     fault::{FaultKind, StatementFault},
-    schedule::{Schedule, ScheduleError},
+    schedule::{Engine, Schedule, ScheduleError},
     simulator::{Environment, Simulator, Told},
     table::candidate,
 };
 use election_core::{
-    Candidate, Epoch, Input, Timestamp,
-    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Ticket},
+    Candidate, Epoch, Input, Namespace, Timestamp,
+    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Registration, Role, Ticket},
+    register::Client,
 };
 
 /// The lease's part of a world.
@@ -45,6 +46,8 @@ pub(crate) struct LeaseNodeState {
     pub(super) asked: u64,
     /// The newest question.
     pub(super) ticket: Option<Ticket>,
+    /// What it has for a register.
+    pub(super) desk: Option<Desk>,
 }
 
 /// An answer that is about to enter the state machine.
@@ -94,6 +97,7 @@ impl Environment for LeaseEnvironment {
             replies_cut: false,
             asked: 0,
             ticket: None,
+            desk: None,
         }
     }
 
@@ -102,7 +106,13 @@ impl Environment for LeaseEnvironment {
         let role = if member.observer { Role::Observer } else { Role::Candidate };
         let config = simulator.schedule.timing_of(node).config(role).ok()?;
         let candidate = candidate(&member.name, simulator.incarnation(node));
-        simulator.nodes[node].state.candidate = candidate.clone();
+        let state = &mut simulator.nodes[node].state;
+        state.candidate = candidate.clone();
+        state.desk = (simulator.schedule.engine == Engine::Register).then(|| {
+            let namespace = Namespace::default();
+            let who = Registration { namespace, candidate: candidate.clone(), label: None };
+            Desk::new(Client::new(who, config.drift()))
+        });
         Some(Lease::new(config, candidate, simulator.word(Stream::Jitter, node, 0)))
     }
 
@@ -118,7 +128,7 @@ impl Environment for LeaseEnvironment {
             candidate: simulator.nodes[node].state.candidate.clone(),
             part: Part::Lease(LeasePart {
                 config: schedule.timing_of(node).builder(role).ok()?,
-                notifies: schedule.engine == Engine::Postgres,
+                notifies: schedule.engine.notifies(),
             }),
         })))
     }
@@ -141,7 +151,7 @@ impl Environment for LeaseEnvironment {
 
     fn perform(simulator: &mut Simulator<Self>, node: usize, action: Action, at: Timestamp) {
         let Action::Query { ticket, query, deadline } = action;
-        simulator.ask(node, ticket, query, at, deadline);
+        simulator.ask(node, Asked { ticket, query, asked: at, deadline });
     }
 
     fn happen(simulator: &mut Simulator<Self>, what: Happening) {

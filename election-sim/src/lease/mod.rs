@@ -1,5 +1,6 @@
 //! The lease: state machines around one row of a database that fails, and around many.
 
+mod client;
 mod database;
 mod environment;
 mod failures;
@@ -7,6 +8,7 @@ mod faults;
 mod happening;
 mod history;
 mod many;
+mod register;
 mod statement;
 mod wire;
 

@@ -1,9 +1,11 @@
 //! One statement under way, and its effect on the row.
 
+use super::client::{Operation, Version};
 use crate::{fault::StatementFault, table::Leader};
 use election_core::{
     Candidate, Timestamp,
     lease::{Answer, Failure, Query, Row, Ticket},
+    register::Reply,
 };
 
 /// One statement, from the question to the last of its answers.
@@ -32,6 +34,9 @@ pub(crate) struct Statement {
     pub(crate) replies: u8,
     /// The statement of a shared connection that it is a part of.
     pub(crate) part: Option<Part>,
+    /// What it does to a register, and what that has said.
+    pub(crate) operation: Option<Operation>,
+    pub(crate) reply: Option<Reply<Version>>,
 }
 
 /// The place of a question in a statement for many.

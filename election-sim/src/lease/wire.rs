@@ -1,6 +1,7 @@
 //! Everything that travels to and from the database: statements, their answers, and notifications.
 
 use super::{
+    client::{Asked, Operation},
     environment::{Answered, Effect, LeaseEnvironment},
     happening::{Event, Happening},
     statement::Statement,
@@ -13,7 +14,7 @@ use crate::{
     span::nanos,
 };
 use election_core::{
-    Input, Timestamp,
+    Input,
     lease::{self, Answer, Failure, Query, Ticket},
 };
 use std::time::Duration;
@@ -26,14 +27,17 @@ impl Simulator<LeaseEnvironment> {
         self.verdict(verdict);
     }
 
-    pub(super) fn ask(
-        &mut self,
-        node: usize,
-        ticket: Ticket,
-        query: Query,
-        asked: Timestamp,
-        deadline: Timestamp,
-    ) {
+    pub(super) fn ask(&mut self, node: usize, asked: Asked) {
+        if self.schedule.engine == Engine::Register {
+            self.ask_register(node, asked);
+        } else {
+            self.send(node, asked, None);
+        }
+    }
+
+    /// Sends a statement, or an operation on a register.
+    pub(super) fn send(&mut self, node: usize, asked: Asked, operation: Option<Operation>) {
+        let Asked { ticket, query, asked, deadline } = asked;
         let there = &mut self.nodes[node];
         there.state.asked += 1;
         let (nth, cut) = (there.state.asked, there.state.requests_cut);
@@ -56,6 +60,8 @@ impl Simulator<LeaseEnvironment> {
             answer: Err(Failure::Ambiguous),
             replies: 0,
             part: None,
+            operation,
+            reply: None,
         };
         if let Some(shared) = &mut self.environment.asked {
             return shared.push(statement);
@@ -107,6 +113,11 @@ impl Simulator<LeaseEnvironment> {
     pub(super) fn deliver(&mut self, slot: usize) {
         let Some(answer) = self.environment.database.take_answer(slot) else { return };
         let Some(statement) = self.environment.database.take(slot) else { return };
+        if statement.operation.is_some() {
+            let reply = statement.reply.clone().ok_or(Failure::Ambiguous);
+            self.operated(&statement, answer.and(reply));
+            return self.environment.database.let_go(slot, statement);
+        }
         let receiver = self.receive(&statement, &answer);
         self.environment.database.let_go(slot, statement);
         if let Some((node, ticket)) = receiver {
@@ -122,7 +133,7 @@ impl Simulator<LeaseEnvironment> {
     }
 
     /// The process that takes an answer, if the answer gets through.
-    fn receive(
+    pub(super) fn receive(
         &mut self,
         statement: &Statement,
         answer: &Result<Answer, Failure>,
@@ -174,7 +185,11 @@ impl Simulator<LeaseEnvironment> {
                 self.trace.wrote(self.now, statement.node, done.after.term, done.after.held);
             }
             self.verdict(verdict);
-            if resigned && done.before.held && !done.after.held {
+            if self.schedule.engine == Engine::Register {
+                if done.before != done.after {
+                    self.tell_everybody(|node, life| Happening::Woken { node, life });
+                }
+            } else if resigned && done.before.held && !done.after.held {
                 let epoch = done.before.term;
                 self.tell_everybody(|node, life| Happening::Resigned { node, life, epoch });
             }
@@ -185,7 +200,7 @@ impl Simulator<LeaseEnvironment> {
 
     /// Sends a notification to every process, if the engine has notifications.
     pub(super) fn tell_everybody(&mut self, what: impl Fn(usize, u32) -> Happening) {
-        if self.schedule.engine != Engine::Postgres || self.environment.deaf {
+        if !self.schedule.engine.notifies() || self.environment.deaf {
             return;
         }
         self.environment.notices += 1;

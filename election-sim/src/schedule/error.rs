@@ -16,6 +16,9 @@ pub enum ScheduleError {
     /// The schedule has no election, more than a world can hold, or several where there is no database.
     #[error("{0} elections: a lease has between one and {most}, a quorum one", most = MOST_ELECTIONS)]
     Elections(usize),
+    /// Elections share the connection of a database.
+    #[error("elections do not share a register's connection: leave `sharing` out")]
+    SharedRegister,
     /// A user's own code runs in one election.
     #[error("an app or a service is simulated in one election: leave `sharing` out")]
     CodeInManyElections,

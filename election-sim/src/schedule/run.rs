@@ -56,6 +56,15 @@ pub enum Engine {
     MySql,
     /// Every write takes the single write lock; a fence blocks every write.
     Sqlite,
+    /// No database: a register, which has no locks, no clock that counts, and notifies of every write.
+    Register,
+}
+
+impl Engine {
+    /// Whether it notifies of what is written.
+    pub(crate) fn notifies(self) -> bool {
+        matches!(self, Self::Postgres | Self::Register)
+    }
 }
 
 /// From `at` on the database and the nodes of `core` are well; the rest of the world does not

@@ -2,5 +2,9 @@
 
 use crate::schedule::Engine;
 
-pub(super) const ENGINES: &[(&str, Engine)] =
-    &[("postgres", Engine::Postgres), ("mysql", Engine::MySql), ("sqlite", Engine::Sqlite)];
+pub(super) const ENGINES: &[(&str, Engine)] = &[
+    ("postgres", Engine::Postgres),
+    ("mysql", Engine::MySql),
+    ("sqlite", Engine::Sqlite),
+    ("register", Engine::Register),
+];

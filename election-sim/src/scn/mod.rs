@@ -55,7 +55,7 @@
 //! | --- | --- |
 //! | `ttl SPAN` | [`Timing::ttl`](crate::Timing::ttl) |
 //! | `interval SPAN`, `jitter SPAN`, `wake-jitter SPAN`, `attempt-timeout SPAN`, `at-least-for SPAN`, `clock-step SPAN` | the other settings of [`Timing`](crate::Timing) |
-//! | `engine postgres`, `engine mysql`, `engine sqlite` | [`Schedule::engine`] |
+//! | `engine postgres`, `engine mysql`, `engine sqlite`, `engine register` | [`Schedule::engine`] |
 //! | `elections COUNT` | [`Schedule::elections`]: of several, the transcript shows the one in which something was violated, or the first |
 //! | `commit RANGE` | [`Schedule::commit`] |
 //! | `lock-timeout SPAN` | [`Schedule::lock_timeout`] |

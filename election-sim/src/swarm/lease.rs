@@ -12,7 +12,7 @@ use crate::{
         Contract, CutDirection, Fault, FaultKind, FaultName, FrameFault, StatementFault,
         database_fault, member_fault, network_fault, simulator_fault,
     },
-    schedule::{Heal, Schedule, Timing},
+    schedule::{Engine, Heal, Schedule, Timing},
     span::DurationRange,
 };
 use std::{sync::LazyLock, time::Duration};
@@ -64,7 +64,9 @@ impl Swarm {
             schedule.faults.sort_by_key(|fault| fault.at);
         }
         schedule.faults.extend(generator.foreseen_steps(seed, &schedule.timing));
-        schedule.faults.extend(generator.promotions(seed));
+        if schedule.engine != Engine::Register {
+            schedule.faults.extend(generator.promotions(seed)); // no register loses what it took
+        }
         schedule.faults.sort_by_key(|fault| fault.at);
         if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
             generator.heal(&mut schedule);

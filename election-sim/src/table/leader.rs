@@ -148,6 +148,12 @@ impl Leader {
         Answer::Renewed { remaining, resign_requested }
     }
 
+    /// The lease of whoever holds it counts from now on.
+    pub(crate) fn lasts_from(&mut self, now_ms: i64) {
+        self.expires_ms =
+            now_ms.saturating_add(if self.holder.is_some() { self.ttl_ms } else { 0 });
+    }
+
     /// Keeps the lease for so long from now on.
     fn keep(&mut self, ttl: Duration, clock_step: Duration, now_ms: i64) -> Duration {
         let kept = ttl.saturating_add(clock_step);

@@ -157,6 +157,22 @@ fn those_who_do_not_win_learn_who_leads() {
     assert_eq!(calls, expected);
 }
 
+/// No attempt can win there before one has recorded since when the history is known.
+#[test]
+fn a_row_of_an_unknown_history_is_asked_for_alone() {
+    let told = |since: Value<'static>| {
+        let mut row = held("a", "other");
+        row.extend([Value::Integer(2), since, Value::Integer(0)]);
+        row
+    };
+    let known: [&[_]; 2] = [&[told(Value::Integer(5)), vacant("b")], &[won("b")]];
+    let calls = attempt_by(Dialect::Postgres, ["a", "b"], &known);
+    assert_eq!(calls, ["SELECT epoch,", "WITH asked", "seen", "won"]);
+    let unknown: &[_] = &[told(Value::Null), vacant("b")];
+    let calls = attempt_by(Dialect::Postgres, ["a", "b"], &[unknown, &[won("b")], unknown]);
+    assert_eq!(calls, ["SELECT epoch,", "WITH asked", "SELECT epoch,", "ask again", "won"]);
+}
+
 #[test]
 fn missing_rows_are_made_and_no_others() {
     let rows: [&[_]; 3] = [&[vacant("a")], &[], &[won("a"), won("b")]];

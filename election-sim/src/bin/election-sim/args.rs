@@ -71,7 +71,7 @@ pub(crate) struct Flags {
     /// When a peer of the quorum counts as down, in every run [default: drawn]
     #[arg(long, value_name = "SECONDS", value_parser = span, allow_negative_numbers = true)]
     down_after: Option<Duration>,
-    /// The engine in every run: postgres, mysql or sqlite [default: drawn]
+    /// The engine in every run: postgres, mysql, sqlite or register [default: one of the databases]
     #[arg(long, value_name = "NAME", value_parser = engine)]
     engine: Option<Engine>,
     /// The directory for shrunk schedules

@@ -32,7 +32,8 @@ pub(crate) fn engine(name: &str) -> Result<Engine, String> {
         "postgres" => Ok(Engine::Postgres),
         "mysql" => Ok(Engine::MySql),
         "sqlite" => Ok(Engine::Sqlite),
-        _ => Err("expected postgres, mysql or sqlite".to_owned()),
+        "register" => Ok(Engine::Register),
+        _ => Err("expected postgres, mysql, sqlite or register".to_owned()),
     }
 }
 

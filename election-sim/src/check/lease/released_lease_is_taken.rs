@@ -178,9 +178,11 @@ fn within(world: &WorldState<'_>) -> Option<Duration> {
     if trip >= config.attempt_timeout() {
         return None;
     }
-    // First the question in flight ends. Then the row is read, and then an attempt is made.
-    let quick = schedule.latency.high + SPACING + config.wake_jitter() + trip * 3;
+    // First the question in flight ends. Then the row is read, and then an attempt is made. On a register each is a
+    // read and a write, and others may come first.
+    let trips = if schedule.engine == Engine::Register { 3 * (1 + nodes) } else { 3 };
+    let quick = schedule.latency.high + SPACING + config.wake_jitter() + trip * trips;
     let slow = config.interval() + config.jitter();
-    let local = if schedule.engine == Engine::Postgres { quick } else { quick + slow };
+    let local = if schedule.engine.notifies() { quick } else { quick + slow };
     Some(local + local / 10)
 }

@@ -86,6 +86,7 @@ impl Many {
         let single = schedule.faults.iter().all(|fault| befalls_one(&fault.kind, engine));
         let calm = (0..count).filter(|it| single && untouched(&worlds[*it])).collect();
         let dialect = match engine {
+            Engine::Register => return Err(ScheduleError::SharedRegister),
             Engine::Postgres => Dialect::Postgres,
             Engine::MySql => Dialect::MySql,
             Engine::Sqlite => Dialect::Sqlite,

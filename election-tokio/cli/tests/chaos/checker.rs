@@ -216,10 +216,12 @@ fn somebody_leads(history: &History) -> Vec<Violation> {
         .collect()
 }
 
-/// While somebody has locked the row of another election, and nothing else is wrong, who leads this one
-/// goes on.
+/// While somebody has locked the row of another election, and nothing else is wrong or has been for a lease,
+/// who leads this one goes on. (A clock that is set right again ends leases at their next renewals.)
 fn no_other_row_matters(history: &History, tenures: &[Tenure]) -> Vec<Violation> {
-    let meets = |one: &Window, other: &Window| one.from <= other.to && other.from <= one.to;
+    let ttl = nanos(history.ttl);
+    let meets =
+        |lock: &Window, other: &Window| lock.from <= other.to + ttl && other.from <= lock.to;
     let locks = history.windows.iter().filter(|lock| {
         let met = history.windows.iter().filter(|other| meets(lock, other)).count();
         lock.fault == "row-locked" && met == 1

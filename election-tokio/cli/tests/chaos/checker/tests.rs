@@ -211,8 +211,13 @@ fn a_lock_on_the_row_of_another_election() {
     assert!(broken.iter().all(|broken| broken.what.starts_with("chaos:")), "{broken:?}");
     history.windows[0].to = 4_000; // it ends as the tenure does
     assert_eq!(violations(&history), []);
-    history.windows = vec![window("row-locked", 3_000, 5_000), window("", 4_500, 6_000)];
-    assert_eq!(violations(&history), []);
+    let ttl = u64::try_from(history.ttl.as_millis()).unwrap();
+    for (from, to) in [(4_500, 6_000), (0, 3_000 - ttl)] {
+        history.windows = vec![window("row-locked", 3_000, 5_000), window("", from, to)];
+        assert_eq!(violations(&history), []);
+    }
+    history.windows[1].to -= 1; // a lease before the lock, all was well
+    only(&history, "another's locked row");
 }
 
 /// A process that lives on without a lease is no leader.

@@ -1,0 +1,147 @@
+//! The value that says who leads in an election.
+
+use super::text::{VERSION, ValueError, lines, parsed};
+use crate::{
+    Candidate, Epoch, Incarnation, Label, NodeId,
+    lease::{Holder, Registration, Row, Server},
+    time::millis,
+};
+use alloc::string::ToString as _;
+use core::{fmt, str::FromStr, time::Duration};
+
+const HEADER: &str = "election-leader";
+
+/// Who leads in an election, as its register holds it. The default is that of an election in which
+/// nobody ever led, whose key has no value.
+///
+/// ```text
+/// election-leader 1
+/// epoch 1764450000123
+/// elected_ms 1764450000119
+/// holder host-7
+/// incarnation 5f0e6a52-3f33-4c0e-9d0a-0c5f0c2b1c1d
+/// label 10.0.0.7:8080
+/// ttl_ms 15000
+/// renewals 42
+/// resign_requested yes
+/// ```
+///
+/// The lines from `holder` on are missing while nobody leads, `label` if the leader publishes none, and
+/// `resign_requested` unless somebody has asked the leader to resign.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Leader {
+    /// The newest epoch, held or not; [`Epoch::NONE`] if nobody ever led.
+    pub epoch: Epoch,
+    /// When it was won, in milliseconds since 1970 by the winner's clock. Nothing depends on it.
+    pub elected_ms: i64,
+    /// Who holds it; `None` if vacant.
+    pub holder: Option<Holder>,
+    /// The length of the lease that the holder asked for.
+    pub ttl: Duration,
+    /// The newest renewal's number within the epoch.
+    pub renewals: u64,
+    /// Somebody has asked the holder to resign.
+    pub resign_requested: bool,
+}
+
+impl Leader {
+    /// Asks the holder to resign: of this epoch, or whoever it is. Returns the epoch that was asked;
+    /// none if that is not held.
+    pub fn ask_to_resign(&mut self, epoch: Option<Epoch>) -> Option<Epoch> {
+        let meant = epoch.is_none_or(|epoch| epoch == self.epoch);
+        let asked = meant && self.holder.is_some();
+        self.resign_requested |= asked;
+        asked.then_some(self.epoch)
+    }
+
+    /// The row that this value stands for, for a process that knows how long nobody else may take over.
+    pub(super) fn row(&self, remaining: Duration) -> Row {
+        Row {
+            epoch: self.epoch,
+            holder: self.holder.clone(),
+            remaining,
+            ttl: self.ttl,
+            renewals: self.renewals,
+            resign_requested: self.resign_requested,
+            elected_ms: (self.epoch > Epoch::NONE).then_some(self.elected_ms),
+            server: Server::FIRST,
+        }
+    }
+
+    pub(super) fn is_held_by(&self, candidate: &Candidate) -> bool {
+        self.holder.as_ref().is_some_and(|holder| holder.candidate == *candidate)
+    }
+
+    /// The next epoch, held by this candidate.
+    pub(super) fn taken(
+        &self,
+        by: &Registration,
+        seen: Epoch,
+        ttl: Duration,
+        wall_ms: i64,
+    ) -> Self {
+        let clock = u64::try_from(wall_ms).map_or(Epoch::NONE, Epoch::new).min(Epoch::MAX_MIN);
+        let holder = Holder { candidate: by.candidate.clone(), label: by.label.clone() };
+        Self {
+            epoch: self.epoch.after().max(seen.after()).max(clock),
+            elected_ms: wall_ms,
+            holder: Some(holder),
+            ttl,
+            renewals: 0,
+            resign_requested: false,
+        }
+    }
+
+    pub(super) fn renewed(&self, ordinal: u64, ttl: Duration) -> Self {
+        Self { renewals: ordinal, ttl, ..self.clone() }
+    }
+
+    pub(super) fn vacated(&self) -> Self {
+        Self { epoch: self.epoch, elected_ms: self.elected_ms, ..Self::default() }
+    }
+}
+
+impl fmt::Display for Leader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{HEADER} {VERSION}")?;
+        writeln!(f, "epoch {}", self.epoch)?;
+        writeln!(f, "elected_ms {}", self.elected_ms)?;
+        let Some(Holder { candidate, label }) = &self.holder else { return Ok(()) };
+        writeln!(f, "holder {}", candidate.id.as_str())?;
+        writeln!(f, "incarnation {}", candidate.incarnation)?;
+        if let Some(label) = label {
+            writeln!(f, "label {}", label.as_str())?;
+        }
+        writeln!(f, "ttl_ms {}", millis(self.ttl))?;
+        writeln!(f, "renewals {}", self.renewals)?;
+        if self.resign_requested {
+            writeln!(f, "resign_requested yes")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads exactly what `Display` writes.
+impl FromStr for Leader {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let lines = lines(text, HEADER)?;
+        let field =
+            |name| lines.clone().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let mut leader = Self {
+            epoch: Epoch::new(parsed(field("epoch"))?),
+            elected_ms: parsed(field("elected_ms"))?,
+            ..Self::default()
+        };
+        if let Some(id) = field("holder") {
+            let incarnation = Incarnation::new(parsed(field("incarnation"))?);
+            let candidate = Candidate { id: NodeId::recorded(id)?, incarnation };
+            let label = field("label").map(Label::recorded).transpose()?;
+            leader.holder = Some(Holder { candidate, label });
+            leader.ttl = Duration::from_millis(parsed(field("ttl_ms"))?);
+            leader.renewals = parsed(field("renewals"))?;
+            leader.resign_requested = field("resign_requested").is_some();
+        }
+        if leader.to_string() == text { Ok(leader) } else { Err(ValueError::Malformed) }
+    }
+}
