@@ -142,7 +142,7 @@ fn bad_input_exits_with_two_and_says_where() {
     expect(&["run", "lease", "--nodes", "0"], 2, "no nodes");
     expect(&["run", "lease", "--nodes", "99999"], 2, "more than 10000");
     expect(&["run", "lease", "--ttl", "0.001"], 2, "too short");
-    expect(&["run", "lease", "--engine", "oracle"], 2, "postgres, mysql or sqlite");
+    expect(&["run", "lease", "--engine", "oracle"], 2, "postgres, mysql, sqlite or register");
     expect(&["run", "quorum", "--nodes", "64"], 2, "64");
     expect(&["run"], 2, "run what?");
     expect(&["replay", "lease"], 2, "which seed?");

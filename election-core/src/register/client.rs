@@ -1,11 +1,6 @@
 //! One process's side of one election's register: from a query over reads and writes to its answer.
 
-use super::{
-    candidates::Candidates,
-    leader::Leader,
-    memory::{Known, Memory},
-    text::ValueError,
-};
+use super::{candidates::Candidates, leader::Leader, memory::Memory, text::ValueError};
 use crate::{
     Drift, Timestamp,
     lease::{Answer, Query, Registration},
@@ -82,9 +77,15 @@ const MOST_RACES: u32 = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client<V> {
     who: Registration,
-    memory: Memory<V>,
+    memory: Memory,
+    /// The values as last read or written.
+    leader: Option<Known<V>>,
+    candidates: Option<Known<V>>,
     question: Option<Question<V>>,
 }
+
+/// A value and its version; neither if there was none.
+type Known<V> = (Option<String>, Option<V>);
 
 /// The question under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +104,8 @@ impl<V: Clone> Client<V> {
     /// [`Config::drift`](crate::lease::Config::drift).
     #[must_use]
     pub const fn new(who: Registration, drift: Drift) -> Self {
-        Self { who, memory: Memory::new(drift), question: None }
+        let memory = Memory::new(drift);
+        Self { who, memory, leader: None, candidates: None, question: None }
     }
 
     /// Until when nobody else takes over what this process has won or renewed, for who elects call by
@@ -120,7 +122,7 @@ impl<V: Clone> Client<V> {
         let mut question = Question { query, asked: now, wall_ms, write: None, races: 0 };
         // What is known saves a read if it leads to a write, which then finds out whether it is
         // still so. An answer has to be new.
-        if let Some(Known { value, version }) = self.memory.known(question.key()).take() {
+        if let Some((value, version)) = self.known(question.key()).take() {
             let decision = question.decide(&self.who, &self.memory, value.as_deref(), now);
             if let Ok(Decision::Write(new, answer)) = decision {
                 question.write = Some((new, version, answer));
@@ -180,13 +182,15 @@ impl<V: Clone> Client<V> {
         }
     }
 
-    fn answer(
-        &mut self,
-        question: &Question<V>,
-        (value, version): (Option<String>, Option<V>),
-        answer: Answer,
-    ) -> Next {
-        *self.memory.known(question.key()) = Some(Known { value, version });
+    fn known(&mut self, key: Key) -> &mut Option<Known<V>> {
+        match key {
+            Key::Leader => &mut self.leader,
+            Key::Candidates => &mut self.candidates,
+        }
+    }
+
+    fn answer(&mut self, question: &Question<V>, known: Known<V>, answer: Answer) -> Next {
+        *self.known(question.key()) = Some(known);
         match (&question.query, &answer) {
             (
                 Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. },
@@ -221,7 +225,7 @@ impl<V> Question<V> {
     fn decide(
         &self,
         who: &Registration,
-        memory: &Memory<V>,
+        memory: &Memory,
         value: Option<&str>,
         now: Timestamp,
     ) -> Result<Decision, ValueError> {
@@ -237,7 +241,7 @@ impl<V> Question<V> {
     fn decide_on(
         &self,
         who: &Registration,
-        memory: &Memory<V>,
+        memory: &Memory,
         leader: &Leader,
         now: Timestamp,
     ) -> Decision {

@@ -1,29 +1,19 @@
 //! What this process remembers of an election's register: since when it has seen the leader's value
-//! unchanged, what was acknowledged to itself, and the versions of the values.
+//! unchanged, and what was acknowledged to itself.
 
-use super::{client::Key, leader::Leader};
+use super::leader::Leader;
 use crate::{Candidate, Drift, Epoch, Timestamp};
-use alloc::string::String;
 use core::time::Duration;
 
 /// Leases are counted in whole milliseconds.
 const TICK: Duration = Duration::from_millis(1);
 
-/// What one process remembers of one election. `V` is the register's version.
+/// What one process remembers of one election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Memory<V> {
+pub(super) struct Memory {
     drift: Drift,
     seen: Option<Seen>,
     granted: Option<Granted>,
-    leader: Option<Known<V>>,
-    candidates: Option<Known<V>>,
-}
-
-/// A value and its version, as last read or written; no version if there was no value.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Known<V> {
-    pub(super) value: Option<String>,
-    pub(super) version: Option<V>,
 }
 
 /// What only the holder changes, and since when it is known.
@@ -49,9 +39,9 @@ struct Granted {
     ttl: Duration,
 }
 
-impl<V> Memory<V> {
+impl Memory {
     pub(super) const fn new(drift: Drift) -> Self {
-        Self { drift, seen: None, granted: None, leader: None, candidates: None }
+        Self { drift, seen: None, granted: None }
     }
 
     /// Takes in the leader's value that was read at `now`.
@@ -92,12 +82,5 @@ impl<V> Memory<V> {
             (self.seen_since(leader).unwrap_or(now), leader.ttl)
         };
         (since + ttl + (self.drift.over(ttl) + TICK)).since(now)
-    }
-
-    pub(super) fn known(&mut self, key: Key) -> &mut Option<Known<V>> {
-        match key {
-            Key::Leader => &mut self.leader,
-            Key::Candidates => &mut self.candidates,
-        }
     }
 }
