@@ -32,6 +32,7 @@ pub(crate) const CORE: Subject = Subject {
     files: &[
         "lease/",
         "quorum/",
+        "register/",
         "alert.rs",
         "change.rs",
         "name.rs",
