@@ -3,7 +3,7 @@
 
 /// Re-exports this crate's public names, with a runtime filled in where one is needed. An adapter
 /// calls it in its root, or in the module of one of its runtimes; its features `sqlite`,
-/// `postgres`, `mysql` and `tls` decide what is there.
+/// `postgres`, `mysql`, `etcd` and `tls` decide what is there.
 #[macro_export]
 macro_rules! adapter {
     ($runtime:ty, $name:literal) => {
@@ -111,6 +111,25 @@ macro_rules! adapter {
         /// differ do not vote. All settings are at [`election_driver::ClusterBuilder`].
         #[cfg(unix)]
         pub type ClusterBuilder = $crate::ClusterBuilder<$runtime>;
+        #[doc = concat!("A register in etcd, on ", $name, "'s sockets.")]
+        ///
+        /// [`connect`](election_driver::EtcdRegister::connect) takes its URL, and a [`RegisterStore`]
+        /// around it is a store of elections:
+        ///
+        /// ```no_run
+        #[doc = concat!("use ", module_path!(), "::{Election, EtcdRegister, RegisterStore};")]
+        /// use std::error::Error;
+        ///
+        /// fn reports() -> Result<(), Box<dyn Error>> {
+        ///     let register = EtcdRegister::connect("etcd://n1,n2,n3/elections")?;
+        ///     let store = RegisterStore::new(register);
+        ///     let reports = Election::builder("reports").store(store).build()?.start();
+        ///     println!("{}", reports.is_leader());
+        ///     Ok(())
+        /// }
+        /// ```
+        #[cfg(all(feature = "etcd", unix))]
+        pub type EtcdRegister = $crate::EtcdRegister<$runtime>;
         /// A running node of a cluster. Its [`handle`](election_driver::Member::handle) is what
         /// leader work needs; it also reports positions, hands leadership over, pauses failover, and
         /// says what it knows of the others.

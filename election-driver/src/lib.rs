@@ -86,6 +86,8 @@ pub use quorum::{
 pub use quorum::{MemberObserver, Saved};
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};
+#[cfg(all(feature = "etcd", unix))]
+pub use store::EtcdRegister;
 #[cfg(feature = "mysql")]
 pub use store::MySqlStore;
 #[cfg(feature = "postgres")]

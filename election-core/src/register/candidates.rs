@@ -8,8 +8,6 @@ use crate::{
 use alloc::{string::ToString as _, vec::Vec};
 use core::{fmt, str::FromStr, time::Duration};
 
-const HEADER: &str = "election-candidates";
-
 /// Who stands in an election, as its register holds it, sorted by name.
 ///
 /// ```text
@@ -76,7 +74,7 @@ impl Candidates {
 
 impl fmt::Display for Candidates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{HEADER} {VERSION}")?;
+        writeln!(f, "election-candidates {VERSION}")?;
         for Entry { candidate, label, at_ms, ttl } in &self.0 {
             let Candidate { id, incarnation } = candidate;
             writeln!(f, "{at_ms} {} {incarnation} {}", millis(*ttl), id.as_str())?;
@@ -93,7 +91,7 @@ impl FromStr for Candidates {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let mut all = Self::default();
-        for line in lines(text, HEADER)? {
+        for line in lines(text, "election-candidates")? {
             if let Some(label) = line.strip_prefix("label ") {
                 let entry = all.0.last_mut().ok_or(ValueError::Malformed)?;
                 entry.label = Some(Label::recorded(label)?);

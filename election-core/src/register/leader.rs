@@ -9,8 +9,6 @@ use crate::{
 use alloc::string::ToString as _;
 use core::{fmt, str::FromStr, time::Duration};
 
-const HEADER: &str = "election-leader";
-
 /// Who leads in an election, as its register holds it. The default is that of an election in which
 /// nobody ever led, whose key has no value.
 ///
@@ -103,7 +101,7 @@ impl Leader {
 
 impl fmt::Display for Leader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{HEADER} {VERSION}")?;
+        writeln!(f, "election-leader {VERSION}")?;
         writeln!(f, "epoch {}", self.epoch)?;
         writeln!(f, "elected_ms {}", self.elected_ms)?;
         let Some(Holder { candidate, label }) = &self.holder else { return Ok(()) };
@@ -125,7 +123,7 @@ impl fmt::Display for Leader {
 impl FromStr for Leader {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let lines = lines(text, HEADER)?;
+        let lines = lines(text, "election-leader")?;
         let field =
             |name| lines.clone().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         let mut leader = Self {

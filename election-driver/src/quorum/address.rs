@@ -10,14 +10,14 @@ const LONGEST: usize = 253;
 
 /// A host and a port. The host is looked up anew at every use: it may have moved.
 #[derive(Clone, Debug)]
-pub(super) struct Address {
+pub(crate) struct Address {
     host: String,
-    pub(super) port: u16,
+    pub(crate) port: u16,
 }
 
 impl Address {
     /// Reads `host:port`; an IPv6 number stands in brackets.
-    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
             return Err("it contains a space or a control character; remove it");
         }
@@ -61,7 +61,7 @@ impl Address {
 
     /// Whether two addresses are one, however they are written. What names mean is not asked, but for
     /// `localhost`, which means the same everywhere.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         let name = || self.host.eq_ignore_ascii_case(&other.host);
         self.port == other.port
             && match (self.number(), other.number()) {
@@ -72,17 +72,23 @@ impl Address {
             }
     }
 
+    /// Without the port, and without brackets.
+    #[cfg(all(feature = "etcd", feature = "tls"))]
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
     fn is_localhost(&self) -> bool {
         self.host.eq_ignore_ascii_case("localhost")
     }
 
     /// The same host, so many ports further.
-    pub(super) fn shard(&self, shard: u16) -> Option<Self> {
+    pub(crate) fn shard(&self, shard: u16) -> Option<Self> {
         Some(Self { host: self.host.clone(), port: self.port.checked_add(shard)? })
     }
 
     /// Whether it can mean this machine only.
-    pub(super) fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         match self.host.parse::<IpAddr>() {
             Ok(number) => number.to_canonical().is_loopback(),
             Err(_) => {
@@ -93,7 +99,7 @@ impl Address {
     }
 
     /// What it means now. May take as long as the system's resolver does.
-    pub(super) fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
+    pub(crate) fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
         let found: Vec<_> = (&*self.host, self.port).to_socket_addrs()?.collect();
         if found.is_empty() {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
@@ -102,7 +108,7 @@ impl Address {
     }
 
     /// The same without a resolver, for numbers.
-    pub(super) fn number(&self) -> Option<SocketAddr> {
+    pub(crate) fn number(&self) -> Option<SocketAddr> {
         self.host.parse().ok().map(|number: IpAddr| SocketAddr::new(number, self.port))
     }
 }

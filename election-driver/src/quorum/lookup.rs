@@ -18,7 +18,7 @@ use std::{
 type Addresses = Vec<SocketAddr>;
 
 /// A name, and what is known of it.
-pub(super) struct Lookup {
+pub(crate) struct Lookup {
     address: Address,
     /// What it meant last.
     known: Addresses,
@@ -28,18 +28,18 @@ pub(super) struct Lookup {
 }
 
 /// What to try.
-pub(super) struct Found {
-    pub(super) addresses: Addresses,
+pub(crate) struct Found {
+    pub(crate) addresses: Addresses,
     /// Why these are only the last ones that were known.
-    pub(super) stale: Option<io::Error>,
+    pub(crate) stale: Option<io::Error>,
 }
 
 impl Lookup {
-    pub(super) fn new(address: Address) -> Self {
+    pub(crate) fn new(address: Address) -> Self {
         Self { address, known: Vec::new(), asked: None }
     }
 
-    pub(super) fn address(&self) -> &Address {
+    pub(crate) fn address(&self) -> &Address {
         &self.address
     }
 
@@ -48,7 +48,7 @@ impl Lookup {
     ///
     /// # Errors
     /// If the resolver fails and the name never meant anything.
-    pub(super) async fn look_up<R: Runtime>(
+    pub(crate) async fn look_up<R: Runtime>(
         &mut self,
         runtime: &R,
         patience: Duration,

@@ -17,11 +17,11 @@
 //!
 //! What a driver must do and why is told by [`driving`](election_core::quorum::wire::driving).
 
-mod address;
+pub(crate) mod address;
 mod admission;
 mod ballot;
 mod ballot_writer;
-mod blocking;
+pub(crate) mod blocking;
 mod clock;
 mod cluster;
 mod connect;
@@ -34,7 +34,7 @@ mod inbound;
 mod keys;
 mod link;
 mod log;
-mod lookup;
+pub(crate) mod lookup;
 mod member;
 mod metrics;
 mod node;
@@ -49,7 +49,7 @@ mod start;
 mod starting;
 #[cfg(feature = "tls")]
 pub mod tls;
-mod transport;
+pub(crate) mod transport;
 mod unknown_leader;
 
 pub use cluster::{Cluster, ClusterBuilder, ClusterError};

@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-pub(super) enum Transport<S> {
+pub(crate) enum Transport<S> {
     Plain(S),
     #[cfg(feature = "tls")]
     Encrypted(Box<TlsStream<S>>),

@@ -7,6 +7,8 @@ mod choice;
 #[cfg(feature = "_sql")]
 pub(crate) mod client;
 mod error;
+#[cfg(all(feature = "etcd", unix))]
+mod etcd;
 #[cfg(feature = "_sql")]
 mod fenced;
 #[cfg(feature = "sqlite")]
@@ -47,6 +49,8 @@ mod uncommitted;
 #[cfg(feature = "_sql")]
 pub(crate) use client::Client;
 pub use error::{StoreError, StoreErrorCode};
+#[cfg(all(feature = "etcd", unix))]
+pub use etcd::EtcdRegister;
 #[cfg(feature = "_sql")]
 pub use fenced::Fenced;
 #[cfg(feature = "_sql")]

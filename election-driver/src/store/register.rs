@@ -54,7 +54,8 @@ pub trait Register: Send + 'static {
         expected: Option<&Self::Version>,
     ) -> impl Future<Output = Result<Option<Self::Version>, StoreError>> + Send;
 
-    /// Notices of changes of this key; a [`Notice::Wake`](crate::Notice::Wake) for each is enough.
+    /// Notices of changes of this key: a [`Notice::Wake`](crate::Notice::Wake) for each, and one after every
+    /// [`Notice::Listening`](crate::Notice::Listening), since something may have changed before.
     /// Neither safety nor progress needs them. The default is none: then a resignation is noticed
     /// within an interval.
     fn watch(&mut self, key: &str, pause: Pause) -> Notifications {

@@ -182,7 +182,7 @@ pub(super) fn found(program: &str) -> PathBuf {
     let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     let program_in = |place: PathBuf| Some(place.join(program)).filter(|file| file.exists());
     places.into_iter().find_map(program_in).unwrap_or_else(|| {
-        let packages = "postgresql mariadb-server pgbouncer";
+        let packages = "postgresql mariadb-server pgbouncer etcd-server etcd-client";
         panic!("{program} is not installed; on Debian: apt-get install {packages}")
     })
 }

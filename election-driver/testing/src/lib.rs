@@ -4,6 +4,7 @@
 mod administrator;
 mod cluster;
 mod data;
+mod etcd;
 mod kind;
 mod launch;
 mod lines;
@@ -18,6 +19,7 @@ mod service;
 pub use administrator::Session;
 pub use cluster::Galera;
 pub use election_driver::conformance::{CLUSTER, free_port};
+pub use etcd::Etcd;
 pub use kind::Kind;
 pub use lines::Lines;
 pub use pooler::Pooler;

@@ -16,7 +16,7 @@ const LONGEST: u64 = 1 << 20;
 ///
 /// # Errors
 /// Why it cannot be read.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error| explained(&error);
     let kind = fs::metadata(path).map_err(failed)?.file_type();
     if !kind.is_file() {

@@ -14,7 +14,7 @@
 mod credentials;
 mod expiry;
 mod explain;
-mod files;
+pub(crate) mod files;
 mod fingerprint;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
@@ -22,7 +22,7 @@ mod identity;
 mod judge;
 mod keyring;
 mod own;
-mod pem;
+pub(crate) mod pem;
 
 pub use credentials::{Credentials, CredentialsError, Tls};
 pub use expiry::Expiry;
@@ -40,7 +40,7 @@ pub(super) use keyring::{Keyring, News};
 pub(super) mod tests;
 
 /// What this crate's cryptography comes from, for every connection between members.
-fn provider() -> std::sync::Arc<futures_rustls::rustls::crypto::CryptoProvider> {
+pub(crate) fn provider() -> std::sync::Arc<futures_rustls::rustls::crypto::CryptoProvider> {
     use std::sync::{Arc, OnceLock};
     static PROVIDER: OnceLock<Arc<futures_rustls::rustls::crypto::CryptoProvider>> =
         OnceLock::new();

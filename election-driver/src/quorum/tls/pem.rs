@@ -6,7 +6,7 @@ use futures_rustls::pki_types::{
 };
 
 /// All certificates of a text, and at least one.
-pub(super) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let all = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
@@ -16,7 +16,7 @@ pub(super) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
 }
 
 /// The first private key of a text.
-pub(super) fn key(text: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
+pub(crate) fn key(text: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
     if is_locked(text) {
         return Err(
             "it is encrypted with a passphrase; decrypt it with `openssl pkey -in OLD -out NEW`, \

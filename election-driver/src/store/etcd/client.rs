@@ -1,0 +1,367 @@
+//! Calls of a register: which endpoint is asked, on which connection, and when another may be.
+
+#[cfg(feature = "tls")]
+use super::encryption;
+use super::{
+    identity::Identity,
+    lines::Lines,
+    link::{Link, NoAnswer},
+    url::Url,
+    verdict::{Verdict, judge, wants_no_login},
+    wire::{self, AUTHENTICATE, Question, Reading},
+};
+use crate::{
+    Network, StoreError, StoreErrorCode,
+    quorum::{address::Address, lookup::Lookup, transport::Transport},
+};
+use election_core::lease::Failure;
+use futures_lite::{
+    future::or,
+    io::{AsyncRead, AsyncWrite},
+};
+use serde_json::Value;
+use std::{future::Future, sync::Arc, time::Duration};
+
+/// What all clones share.
+struct Shared {
+    url: Url,
+    identity: Identity,
+}
+
+pub(super) type Socket<N> = Transport<<N as Network>::Stream>;
+
+pub(super) struct Client<N: Network> {
+    shared: Arc<Shared>,
+    runtime: N,
+    pub(super) limit: Duration,
+    /// What the names of the endpoints mean, in their order.
+    lookups: Vec<Lookup>,
+    /// The endpoint that is asked next.
+    next: usize,
+    /// The connection that the last call has left.
+    kept: Option<Link<Socket<N>>>,
+    /// Empty if the cluster wants none.
+    token: Option<String>,
+}
+
+/// Why an endpoint gave no answer.
+enum Trouble {
+    /// The request was certainly not executed there. Another endpoint may do it.
+    Elsewhere(String),
+    /// No other endpoint may be asked.
+    Final(StoreError),
+}
+
+use Trouble::{Elsewhere, Final};
+
+impl<N: Network> Client<N> {
+    pub(super) fn new(runtime: N, url: Url, limit: Duration) -> Self {
+        Self::of(Arc::new(Shared { url, identity: Identity::default() }), runtime, limit)
+    }
+
+    fn of(shared: Arc<Shared>, runtime: N, limit: Duration) -> Self {
+        let lookups = shared.url.endpoints.iter().cloned().map(Lookup::new).collect();
+        Self { shared, runtime, limit, lookups, next: 0, kept: None, token: None }
+    }
+
+    /// A client of the same cluster, with connections of its own.
+    pub(super) fn again(&self) -> Self {
+        Self::of(self.shared.clone(), self.runtime.clone(), self.limit)
+    }
+
+    fn endpoint(&self, at: usize) -> String {
+        let endpoint = self.shared.url.endpoints.get(at);
+        endpoint.map_or_else(String::new, |endpoint| format!("etcd at {endpoint}"))
+    }
+
+    /// How long one endpoint may take if all of them are tried.
+    fn share(&self) -> Duration {
+        // One is tried twice if a connection was kept.
+        self.limit / u32::try_from(self.lookups.len() + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The endpoint whose turn it is. Unless it is confirmed by [`stay`](Self::stay), because the caller
+    /// gave up for instance, it is another's turn afterwards.
+    fn turn(&mut self) -> usize {
+        let at = self.next;
+        self.next = (at + 1) % self.lookups.len().max(1);
+        at
+    }
+
+    pub(super) fn stay(&mut self, at: usize) {
+        self.next = at;
+    }
+
+    /// Asks, and reads the answer.
+    pub(super) async fn call<T>(
+        &mut self,
+        question: &Question<'_>,
+        reading: Reading<T>,
+    ) -> Result<T, StoreError> {
+        let mut troubles: Vec<String> = Vec::new();
+        // A connection that was kept may have ended, which says nothing of its endpoint.
+        for _ in 0..self.lookups.len() + usize::from(self.kept.is_some()) {
+            let at = self.turn();
+            let (runtime, share) = (self.runtime.clone(), self.share());
+            let mut sent = false;
+            let asked = self.ask(at, question, reading, &mut sent);
+            let why = match in_time(&runtime, share, asked).await {
+                Some(Ok(answer)) => {
+                    self.stay(at);
+                    return Ok(answer);
+                }
+                Some(Err(Final(error))) => return Err(error.in_context(&self.endpoint(at))),
+                Some(Err(Elsewhere(why))) => why,
+                None if sent => {
+                    let why = format!("{}: no answer in {share:?}", self.endpoint(at));
+                    return Err(StoreError::new(Failure::Ambiguous, why));
+                }
+                None => format!("no answer in {share:?}"),
+            };
+            let trouble = format!("{}: {why}", self.endpoint(at));
+            if !troubles.contains(&trouble) {
+                troubles.push(trouble);
+            }
+        }
+        Err(StoreError::new(Failure::Transient, troubles.join("; ")))
+    }
+
+    /// Asks one endpoint. `sent` tells whether it may be writing.
+    async fn ask<T>(
+        &mut self,
+        at: usize,
+        question: &Question<'_>,
+        reading: Reading<T>,
+        sent: &mut bool,
+    ) -> Result<T, Trouble> {
+        let kept = match self.kept.take() {
+            Some(mut link) => link.is_open(at).await.then_some(link),
+            None => None,
+        };
+        let mut link = match kept {
+            Some(link) => link,
+            None => {
+                let mut link = self.open(at).await?;
+                if question.is_write() {
+                    // Whatever is wrong here, it is better known before than after the write.
+                    self.exchange(&mut link, &question.read(), &mut false).await?;
+                }
+                link
+            }
+        };
+        let answer = self.exchange(&mut link, question, sent).await?;
+        *sent = false;
+        let answer = reading(&answer).map_err(|why| malformed(question, &why))?;
+        self.kept = Some(link);
+        Ok(answer)
+    }
+
+    async fn open(&mut self, at: usize) -> Result<Link<Socket<N>>, Trouble> {
+        let share = self.share();
+        let Some(lookup) = self.lookups.get_mut(at) else {
+            return Err(Elsewhere("it is not listed".to_owned()));
+        };
+        let address = lookup.address().clone();
+        let found = lookup.look_up(&self.runtime, share / 4).await;
+        let found = found.map_err(|error| Elsewhere(format!("its name means nothing: {error}")))?;
+        let share = share / u32::try_from(2 * found.addresses.len()).unwrap_or(u32::MAX).max(1);
+        let mut why = "its name has no address".to_owned();
+        for number in found.addresses {
+            match in_time(&self.runtime, share, self.runtime.connect(number)).await {
+                Some(Ok(stream)) => {
+                    let socket = secured(&self.shared.url, stream, &address).await?;
+                    return Link::open(at, socket, address.to_string()).await.map_err(Elsewhere);
+                }
+                Some(Err(error)) => why = format!("{number}: {error}"),
+                None => why = format!("{number} accepts no connection"),
+            }
+        }
+        match found.stale {
+            Some(error) => {
+                Err(Elsewhere(format!("{why}; its name cannot be resolved now: {error}")))
+            }
+            None => Err(Elsewhere(why)),
+        }
+    }
+
+    /// One question and its answer. A token that has run out is renewed once.
+    async fn exchange(
+        &mut self,
+        link: &mut Link<Socket<N>>,
+        question: &Question<'_>,
+        sent: &mut bool,
+    ) -> Result<Value, Trouble> {
+        let mut refused = String::new();
+        for _ in 0..2 {
+            let token = self.token(link).await?;
+            let known = self.shared.identity.revision();
+            *sent = question.is_write();
+            let answer = post(link, question.path(), &token, question.body()).await;
+            match answer.map_or_else(unanswered, |(status, body)| judge(status, &body)) {
+                Verdict::Done(answer) => {
+                    let header = wire::header(&answer).map_err(|why| unclear(question, why))?;
+                    let follows = self.shared.identity.follows(header, known);
+                    return follows.map(|()| answer).map_err(|why| Final(fatal(why, None)));
+                }
+                Verdict::Unclear(why) => return Err(unclear(question, why)),
+                Verdict::Elsewhere(why) => return Err(Elsewhere(why)),
+                Verdict::Refused(why, code) => {
+                    let why = format!("key {:?}: {why}", question.key());
+                    return Err(Final(fatal(why, code)));
+                }
+                Verdict::Login(why) => (self.token, refused) = (None, why),
+            }
+            *sent = false;
+        }
+        Err(self.without_login(refused))
+    }
+
+    /// The endpoint has refused a token, or that there was none.
+    fn without_login(&self, why: String) -> Trouble {
+        match self.shared.url.login {
+            Some(_) => Elsewhere(why),
+            None => {
+                let remedy = "give user and password in the URL: etcd://USER:PASSWORD@HOST";
+                Final(fatal(format!("{why}; {remedy}"), Some(StoreErrorCode::Login)))
+            }
+        }
+    }
+
+    /// The token of this client; a new one, if there is none.
+    async fn token(&mut self, link: &mut Link<Socket<N>>) -> Result<String, Trouble> {
+        if let Some(token) = &self.token {
+            return Ok(token.clone());
+        }
+        let Some((user, password)) = &self.shared.url.login else { return Ok(String::new()) };
+        let asked = post(link, AUTHENTICATE, "", wire::authenticate(user, password)).await;
+        let token = match asked {
+            Err(NoAnswer { why, .. }) => return Err(Elsewhere(why)),
+            // So that authentication can be enabled while elections go on.
+            Ok((_, body)) if wants_no_login(&body) => String::new(),
+            Ok((status, body)) => match judge(status, &body) {
+                Verdict::Done(answer) => match wire::text(&answer, "token") {
+                    Some(token) => token.to_owned(),
+                    None => return Err(Elsewhere("it gives out no token".to_owned())),
+                },
+                Verdict::Refused(why, code) => return Err(Final(fatal(why, code))),
+                Verdict::Elsewhere(why) | Verdict::Login(why) | Verdict::Unclear(why) => {
+                    return Err(Elsewhere(why));
+                }
+            },
+        };
+        Ok(self.token.insert(token).clone())
+    }
+
+    /// Begins to watch a key, at the endpoint whose turn it is. Whether it does is told by the first of
+    /// its lines.
+    pub(super) async fn watch(&mut self, key: &str) -> Result<Lines<Socket<N>>, String> {
+        let at = self.turn();
+        let (runtime, share) = (self.runtime.clone(), self.share());
+        let lines = match in_time(&runtime, share, self.begin_to_watch(at, key)).await {
+            Some(Ok(lines)) => return Ok(lines),
+            Some(Err(Elsewhere(why))) => why,
+            Some(Err(Final(error))) => error.to_string(),
+            None => format!("no answer in {share:?}"),
+        };
+        // It may be the reason.
+        self.token = None;
+        Err(format!("{}: {lines}", self.endpoint(at)))
+    }
+
+    async fn begin_to_watch(&mut self, at: usize, key: &str) -> Result<Lines<Socket<N>>, Trouble> {
+        let mut link = self.open(at).await?;
+        let token = self.token(&mut link).await?;
+        let answer = link.post(wire::WATCH, &token, wire::watch(key)).await;
+        let answer = answer.map_err(|error| Elsewhere(error.why))?;
+        let (status, body) = (answer.status().as_u16(), answer.into_body());
+        if status == 200 {
+            let endpoint = self.endpoint(at);
+            return Ok(Lines::new(at, endpoint, link, body));
+        }
+        Err(match judge(status, &link.rest(body).await.map_err(Elsewhere)?) {
+            Verdict::Login(why) => self.without_login(why),
+            Verdict::Elsewhere(why) | Verdict::Refused(why, _) | Verdict::Unclear(why) => {
+                Elsewhere(why)
+            }
+            Verdict::Done(_) => Elsewhere("its answer is none".to_owned()),
+        })
+    }
+
+    /// Whether a watch is one of the cluster that is known.
+    pub(super) fn belongs(&self, cluster: u64) -> Result<(), String> {
+        self.shared.identity.belongs(cluster)
+    }
+}
+
+/// The status and the body of an answer.
+async fn post<S>(
+    link: &mut Link<S>,
+    path: &str,
+    token: &str,
+    body: String,
+) -> Result<(u16, Vec<u8>), NoAnswer>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let answer = link.post(path, token, body).await?;
+    let status = answer.status().as_u16();
+    let body = link.rest(answer.into_body()).await;
+    Ok((status, body.map_err(|why| NoAnswer { was_sent: true, why })?))
+}
+
+fn unanswered(NoAnswer { was_sent, why }: NoAnswer) -> Verdict {
+    if was_sent { Verdict::Unclear(why) } else { Verdict::Elsewhere(why) }
+}
+
+/// The same connection, encrypted if it is to be.
+async fn secured<S: AsyncRead + AsyncWrite + Unpin>(
+    url: &Url,
+    stream: S,
+    address: &Address,
+) -> Result<Transport<S>, Trouble> {
+    #[cfg(feature = "tls")]
+    if let Some(encryption) = &url.encryption {
+        let connector = encryption.connector().await;
+        let connector = connector.map_err(|why| Final(fatal(why, None)))?;
+        let made = encryption::encrypted(&connector, address.host(), stream).await;
+        return made.map_err(Elsewhere);
+    }
+    #[cfg(not(feature = "tls"))]
+    let _ = (url, address);
+    Ok(Transport::Plain(stream))
+}
+
+/// Nobody knows whether it was executed: of no importance for a read.
+fn unclear(question: &Question<'_>, why: String) -> Trouble {
+    if question.is_write() {
+        Final(StoreError::new(Failure::Ambiguous, why))
+    } else {
+        Elsewhere(why)
+    }
+}
+
+/// An answer that makes no sense.
+fn malformed(question: &Question<'_>, why: &str) -> Trouble {
+    let why = format!("key {:?}: {why}", question.key());
+    if question.is_write() {
+        return Final(StoreError::new(Failure::Ambiguous, why));
+    }
+    Final(fatal(why, None))
+}
+
+fn fatal(why: String, code: Option<StoreErrorCode>) -> StoreError {
+    StoreError { code, ..StoreError::new(Failure::Fatal, why) }
+}
+
+/// What comes of a future, unless it takes longer than this.
+async fn in_time<N: Network, T>(
+    runtime: &N,
+    limit: Duration,
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    or(async { Some(future.await) }, async {
+        runtime.sleep(limit).await;
+        None
+    })
+    .await
+}

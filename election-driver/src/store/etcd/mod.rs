@@ -1,0 +1,115 @@
+//! etcd as a register, by its JSON gateway: HTTP/1.1 on the runtime's own sockets.
+//!
+//! ```text
+//!   EtcdRegister ── Client ──▶ Link          a connection, on which hyper speaks
+//!        │             │  └──▶ Verdict       what an answer means for the call
+//!        │             └─ Shared             what all clones know: the URL, the cluster's identity
+//!        └─ Watch ─────── a Client of its own, and Lines that never end
+//! ```
+//!
+//! A write is asked once. The connection that it goes over has answered a read before, so most of what
+//! can be wrong with an endpoint is found out while another may still be tried.
+
+mod client;
+mod encryption;
+mod identity;
+mod lines;
+mod link;
+mod url;
+mod verdict;
+mod watch;
+mod wire;
+
+use super::{Notifications, Pause, Register, StoreError};
+use crate::Network;
+use client::Client;
+use std::time::Duration;
+use url::Url;
+use wire::Question;
+
+/// How long a call may take, unless its caller gives it up before.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A [`Register`] in etcd, 3.4 or newer: the keys of a cluster of one or more members.
+///
+/// It speaks to the JSON gateway that every member has at its client port. Whichever member answers is
+/// used until it does not; then comes the next of the URL. Clones have connections of their own, and
+/// agree on which cluster they belong to.
+///
+/// With authentication, the user needs a role that may read and write the keys of its elections:
+/// `etcdctl role grant-permission ROLE readwrite PREFIX/ --prefix`.
+pub struct EtcdRegister<N: Network> {
+    client: Client<N>,
+    prefix: String,
+}
+
+impl<N: Network> Clone for EtcdRegister<N> {
+    fn clone(&self) -> Self {
+        Self { client: self.client.again(), prefix: self.prefix.clone() }
+    }
+}
+
+impl<N: Network + Default> EtcdRegister<N> {
+    /// The register at `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/PREFIX]`. Name every member;
+    /// the port is 2379 unless it is given. Keys are `PREFIX/NAME/leader`, or `NAME/leader` without a
+    /// prefix. Special characters of user, password and prefix are percent-encoded.
+    ///
+    /// Connections to `etcds://…?ca=FILE` are encrypted (feature `tls`): the members have certificates of
+    /// the authority whose certificate is in the file. `&cert=FILE&key=FILE` present one of this process.
+    /// All are in PEM, and read again for each connection.
+    ///
+    /// Nothing is connected before the first call.
+    ///
+    /// # Errors
+    /// If the URL is malformed; the error says where, and repeats no part of it.
+    pub fn connect(url: &str) -> Result<Self, StoreError> {
+        let (url, prefix) = Url::parse(url)?;
+        Ok(Self { client: Client::new(N::default(), url, LIMIT), prefix })
+    }
+}
+
+impl<N: Network> EtcdRegister<N> {
+    /// How long a call may take; ten seconds unless set. Each endpoint has its share of it to answer. An
+    /// elector gives a call up after its own
+    /// [`attempt_timeout`](election_core::lease::Config::attempt_timeout), and the next call then begins
+    /// with the next endpoint.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.client.limit = limit;
+        self
+    }
+
+    fn key(&self, key: &str) -> String {
+        match &*self.prefix {
+            "" => key.to_owned(),
+            prefix => format!("{prefix}/{key}"),
+        }
+    }
+}
+
+impl<N: Network> Register for EtcdRegister<N> {
+    /// The revision of the whole store at which the key was written last.
+    type Version = i64;
+
+    async fn read(&mut self, key: &str) -> Result<Option<(String, i64)>, StoreError> {
+        let key = self.key(key);
+        self.client.call(&Question::Read { key: &key }, wire::found).await
+    }
+
+    async fn write(
+        &mut self,
+        key: &str,
+        value: &str,
+        expected: Option<&i64>,
+    ) -> Result<Option<i64>, StoreError> {
+        let key = self.key(key);
+        // A key that does not exist has revision 0.
+        let expected = expected.copied().unwrap_or_default();
+        let question = Question::Write { key: &key, value, expected };
+        self.client.call(&question, wire::written).await
+    }
+
+    fn watch(&mut self, key: &str, pause: Pause) -> Notifications {
+        watch::watch(self.client.again(), self.key(key), pause)
+    }
+}

@@ -1,0 +1,315 @@
+//! A throw-away etcd cluster: real members on the loopback address, killed, stopped and started again at
+//! will. They die with the process that started them.
+
+use super::{
+    kind::Kind,
+    launch::{certify, found},
+    process::{eventually, freeze, send, thaw},
+};
+use election_driver::conformance::free_port;
+use rustix::process::Signal;
+use std::{
+    fs::{self, OpenOptions},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+use tempfile::TempDir;
+
+/// A cluster of one or three members.
+pub struct Etcd {
+    directory: TempDir,
+    members: Vec<Member>,
+    /// How many were there at first.
+    founders: usize,
+    /// Whether clients have to show certificates, and speak TLS.
+    is_encrypted: bool,
+}
+
+struct Member {
+    client: u16,
+    peer: u16,
+    /// `None` while it is down.
+    process: Option<Child>,
+}
+
+/// The password of `root`, once [`enable_auth`](Etcd::enable_auth) was called.
+const ROOT: &str = "root:secret";
+
+impl Etcd {
+    /// Starts three members, and waits until they have a leader.
+    ///
+    /// # Panics
+    /// If they are not installed or do not start; the message says what to install, or quotes them.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::of(3, false)
+    }
+
+    /// Starts one member that is a cluster of its own.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_single() -> Self {
+        Self::of(1, false)
+    }
+
+    /// Starts one member to which clients speak by TLS, and show a certificate. In
+    /// [`directory`](Self::directory) are the authority's certificate, `ca.pem`, and one with its key
+    /// for the member and its clients, `server.pem` and `server.key`.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start), or if openssl is not installed.
+    #[must_use]
+    pub fn start_encrypted() -> Self {
+        Self::of(1, true)
+    }
+
+    fn of(size: usize, is_encrypted: bool) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let member = |_| Member { client: free_port(), peer: free_port(), process: None };
+        if is_encrypted {
+            certify(Kind::MariaDb, directory.path());
+        }
+        let members = (0..size).map(member).collect();
+        let mut cluster = Self { directory, members, founders: size, is_encrypted };
+        (0..size).for_each(|at| cluster.launch(at));
+        cluster.wait_until_led();
+        cluster
+    }
+
+    /// Where everything of it lies.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Adds a member that learns, and has no vote and no answers. Tells which it is.
+    ///
+    /// # Panics
+    /// If the others refuse it.
+    pub fn add_learner(&mut self) -> usize {
+        let (client, peer) = (free_port(), free_port());
+        let at = self.size();
+        let (name, url) = (format!("m{at}"), format!("--peer-urls=http://127.0.0.1:{peer}"));
+        self.run(&["member", "add", &name, "--learner", &url]);
+        self.members.push(Member { client, peer, process: None });
+        self.launch(at);
+        at
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The port at which a member serves clients.
+    #[must_use]
+    pub fn port(&self, at: usize) -> u16 {
+        self.members[at].client
+    }
+
+    /// The hosts of a URL that names every member, this one first.
+    #[must_use]
+    pub fn hosts_from(&self, first: usize) -> String {
+        let ports = self.members.iter().map(|member| member.client);
+        let mut hosts: Vec<_> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+        hosts.rotate_left(first);
+        hosts.join(",")
+    }
+
+    /// The URL that names every member.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("etcd://{}", self.hosts_from(0))
+    }
+
+    fn launch(&mut self, at: usize) {
+        let listed: Vec<_> = (self.members.iter().enumerate())
+            .map(|(at, member)| format!("m{at}=http://127.0.0.1:{}", member.peer))
+            .collect();
+        let data = self.data(at);
+        let log = OpenOptions::new().create(true).append(true).open(self.log(at));
+        let log = log.expect("a log file");
+        let member = &mut self.members[at];
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        let client = format!("{scheme}://127.0.0.1:{}", member.client);
+        let peer = format!("http://127.0.0.1:{}", member.peer);
+        // It must not outlive the test, however the test ends.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(found("etcd"));
+        command.args(["--name", &format!("m{at}"), "--data-dir"]);
+        command.arg(data);
+        command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
+        command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
+        command.args(["--initial-cluster", &listed.join(",")]);
+        // Soon, and still not by mistake on a machine that is busy.
+        command.args(["--heartbeat-interval", "100", "--election-timeout", "1000"]);
+        command.args(["--initial-cluster-token", &format!("of-{}", self.members[0].peer)]);
+        let is_new = at < self.founders;
+        command.args(["--initial-cluster-state", if is_new { "new" } else { "existing" }]);
+        if self.is_encrypted {
+            for (option, file) in [
+                ("--trusted-ca-file", "ca.pem"),
+                ("--cert-file", "server.pem"),
+                ("--key-file", "server.key"),
+            ] {
+                command.arg(option).arg(self.directory.path().join(file));
+            }
+            command.arg("--client-cert-auth");
+        }
+        command.args(["--logger", "zap", "--log-level", "warn"]);
+        let errors = log.try_clone().expect("a second handle");
+        command.stdin(Stdio::null()).stdout(log).stderr(errors);
+        self.members[at].process = Some(command.spawn().expect("a member that can be started"));
+    }
+
+    fn data(&self, at: usize) -> PathBuf {
+        self.directory.path().join(format!("m{at}"))
+    }
+
+    fn log(&self, at: usize) -> PathBuf {
+        self.directory.path().join(format!("log{at}"))
+    }
+
+    fn pid(&self, at: usize) -> Option<i32> {
+        let process = self.members[at].process.as_ref()?;
+        i32::try_from(process.id()).ok()
+    }
+
+    /// What `etcdctl` says, if it succeeds.
+    fn told(&self, endpoints: &str, arguments: &[&str]) -> Option<String> {
+        let mut etcdctl = Command::new(found("etcdctl"));
+        etcdctl.env("ETCDCTL_API", "3").arg("--command-timeout=2s").arg("--dial-timeout=1s");
+        if self.is_encrypted {
+            for (option, file) in
+                [("--cacert", "ca.pem"), ("--cert", "server.pem"), ("--key", "server.key")]
+            {
+                etcdctl.arg(option).arg(self.directory.path().join(file));
+            }
+        }
+        etcdctl.arg(format!("--endpoints={endpoints}")).args(arguments);
+        let output = etcdctl.output().expect("etcdctl");
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Runs `etcdctl` on the whole cluster.
+    ///
+    /// # Panics
+    /// If it fails for long.
+    pub fn run(&self, arguments: &[&str]) -> String {
+        let what = format!("etcdctl {arguments:?}");
+        eventually(&what, || self.told(&self.hosts_from(0), arguments))
+    }
+
+    /// The member that leads the others, if one says so and serves.
+    #[must_use]
+    pub fn leader(&self) -> Option<usize> {
+        (0..self.size()).filter(|at| self.members[*at].process.is_some()).find(|at| {
+            let endpoint = format!("127.0.0.1:{}", self.port(*at));
+            let status = self.told(&endpoint, &["endpoint", "status", "--write-out=fields"]);
+            let status = status.unwrap_or_default();
+            let field = |name: &str| {
+                let line = status.lines().find(|line| line.starts_with(name))?;
+                line.split_once(':').map(|(_, value)| value.trim().to_owned())
+            };
+            field("\"Leader\"").is_some_and(|leader| field("\"MemberID\"") == Some(leader))
+        })
+    }
+
+    /// Waits until a member leads the others.
+    ///
+    /// # Panics
+    /// If none does in forty seconds; quotes what they say.
+    pub fn wait_until_led(&self) -> usize {
+        for _ in 0..60 {
+            if let Some(leader) = self.leader() {
+                return leader;
+            }
+            let log = (0..self.size()).map(|at| fs::read_to_string(self.log(at)));
+            let log: Vec<_> = log.map(Result::unwrap_or_default).collect();
+            let dead = self.members.iter().any(|member| {
+                member.process.as_ref().is_some_and(|process| {
+                    i32::try_from(process.id()).is_ok_and(|pid| !super::process::alive(pid))
+                })
+            });
+            assert!(!dead, "a member has ended: {}", log.join("\n"));
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        }
+        panic!("no member leads")
+    }
+
+    /// Kills a member (SIGKILL).
+    ///
+    /// # Panics
+    /// If the kernel refuses.
+    pub fn kill(&mut self, at: usize) {
+        if let Some(mut process) = self.members[at].process.take() {
+            process.kill().expect("a child that can be killed");
+            process.wait().expect("a child that ends");
+        }
+    }
+
+    /// Removes the data of a member that was killed.
+    ///
+    /// # Panics
+    /// If they cannot be removed.
+    pub fn wipe(&self, at: usize) {
+        fs::remove_dir_all(self.data(at)).expect("a member's data");
+    }
+
+    /// Starts a member again, with its data. It may take a while to serve.
+    pub fn restart(&mut self, at: usize) {
+        self.launch(at);
+    }
+
+    /// Stops a member (SIGSTOP): its connections stay open, and nothing comes from it.
+    ///
+    /// # Panics
+    /// If it does not stand still.
+    pub fn freeze(&self, at: usize) {
+        freeze(self.pid(at).expect("a member that runs"));
+    }
+
+    /// Lets a stopped member go on.
+    ///
+    /// # Panics
+    /// If it was killed.
+    pub fn thaw(&self, at: usize) {
+        thaw(self.pid(at).expect("a member that runs"));
+    }
+
+    /// Demands user and password from now on. `root` has the password `secret`, and the user
+    /// `election` with the same password may read and write keys that begin with `mine/`.
+    ///
+    /// # Panics
+    /// If etcd refuses.
+    pub fn enable_auth(&self) {
+        for order in [
+            &["user", "add", ROOT][..],
+            &["role", "add", "root"],
+            &["user", "grant-role", "root", "root"],
+            &["user", "add", "election:secret"],
+            &["role", "add", "elections"],
+            &["role", "grant-permission", "elections", "readwrite", "mine/", "--prefix=true"],
+            &["user", "grant-role", "election", "elections"],
+            &["auth", "enable"],
+        ] {
+            self.run(order);
+        }
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        for at in 0..self.size() {
+            if let Some(pid) = self.pid(at) {
+                send(pid, Signal::KILL);
+            }
+            if let Some(mut process) = self.members[at].process.take() {
+                let _ = process.wait();
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Endpoints that are no etcd, or break off: servers of the test's own.
+
+use crate::{on::OnNothing, places::register};
+use election_core::lease::Failure;
+use election_driver::Register as _;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+/// What a server has been asked, by path.
+type Asked = Arc<Mutex<Vec<String>>>;
+
+const HEADER: &str = r#""header":{"cluster_id":"7","revision":"3"}"#;
+
+fn http(status: u16, body: &str) -> String {
+    format!("HTTP/1.1 {status} x\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// A server that gives this answer to each path; none for an empty one, and then it hangs up.
+async fn server(answer: fn(&str) -> String) -> (u16, Asked) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let asked = Asked::default();
+    let log = asked.clone();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(serve(stream, log.clone(), answer));
+        }
+    });
+    (port, asked)
+}
+
+async fn serve(mut stream: TcpStream, log: Asked, answer: fn(&str) -> String) {
+    let mut read = Vec::new();
+    while stream.read_buf(&mut read).await.is_ok_and(|length| length > 0) {
+        let text = String::from_utf8_lossy(&read).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if body.len() < length.unwrap().parse().unwrap() {
+            continue;
+        }
+        read.clear();
+        let path = head.split(' ').nth(1).unwrap().to_owned();
+        log.lock().unwrap().push(path.clone());
+        match answer(&path) {
+            none if none.is_empty() => return,
+            hang if hang == "hang" => std::future::pending().await,
+            answer => stream.write_all(answer.as_bytes()).await.unwrap(),
+        }
+    }
+}
+
+fn reads(path: &str) -> Option<String> {
+    (path == "/v3/kv/range").then(|| http(200, &format!("{{{HEADER}}}")))
+}
+
+fn asked_for_writes(asked: &Asked) -> usize {
+    asked.lock().unwrap().iter().filter(|path| *path == "/v3/kv/txn").count()
+}
+
+async fn a_write_without_an_answer_is_not_repeated(_: OnNothing) {
+    for answer in [
+        |path: &str| reads(path).unwrap_or_default(),
+        |path: &str| reads(path).unwrap_or("hang".to_owned()),
+        |path: &str| reads(path).unwrap_or(http(200, "{}")),
+        |path: &str| reads(path).unwrap_or(http(200, "no JSON")),
+        |path: &str| {
+            reads(path).unwrap_or(http(503, r#"{"message":"etcdserver: request timed out"}"#))
+        },
+        |path: &str| {
+            reads(path).unwrap_or("HTTP/1.1 200 x\r\ncontent-length: 9\r\n\r\n{".to_owned())
+        },
+    ] {
+        let servers = [server(answer).await, server(answer).await];
+        let [one, other] = servers.each_ref().map(|(port, _)| format!("127.0.0.1:{port}"));
+        let mut register = register(&format!("etcd://{one},{other}"));
+        register = register.timeout(Duration::from_secs(3));
+        let error = register.write("key", "value", None).await.unwrap_err();
+        assert_eq!(error.kind, Failure::Ambiguous, "{error}");
+        assert!(error.to_string().contains(&one), "{error}");
+        let asked: usize = servers.iter().map(|(_, asked)| asked_for_writes(asked)).sum();
+        assert_eq!(asked, 1, "{error}");
+        assert!(register.read("key").await.unwrap().is_none(), "it is of use all the same");
+    }
+}
+
+async fn a_write_that_is_refused_goes_to_the_next(_: OnNothing) {
+    for refusal in [
+        |path: &str| reads(path).unwrap_or(http(503, r#"{"message":"etcdserver: no leader"}"#)),
+        |_: &str| http(503, r#"{"error":"etcdserver: rpc not supported for learner"}"#),
+        |_: &str| http(404, "Not Found"),
+        |_: &str| "hang".to_owned(),
+        |_: &str| String::new(),
+        |_: &str| "no HTTP\r\n\r\n".to_owned(),
+    ] {
+        let (one, _) = server(refusal).await;
+        let takes = |path: &str| {
+            reads(path).unwrap_or(http(200, &format!("{{{HEADER},\"succeeded\":true}}")))
+        };
+        let (other, asked) = server(takes).await;
+        let mut register = register(&format!("etcd://127.0.0.1:{one},127.0.0.1:{other}"));
+        register = register.timeout(Duration::from_secs(3));
+        assert_eq!(register.write("key", "value", None).await.unwrap(), Some(3));
+        assert_eq!(asked_for_writes(&asked), 1);
+    }
+}
+
+async fn an_answer_that_is_none_names_its_endpoint(_: OnNothing) {
+    for (answer, words) in [
+        ((|_: &str| http(200, "[]")) as fn(&str) -> String, "no JSON"),
+        (|_: &str| http(200, "{}"), "no header"),
+        (|_: &str| http(200, &" ".repeat((1 << 20) + 1)), "longer than 1 MiB"),
+        (|_: &str| http(404, "Not Found"), "--enable-grpc-gateway"),
+        (|_: &str| http(400, "Client sent an HTTP request to an HTTPS server."), "TLS"),
+        (|_: &str| http(200, "{").replace(": 1", ": 9"), "no answer"),
+        (|_: &str| "hang".to_owned(), "no answer"),
+    ] {
+        let (port, _) = server(answer).await;
+        let mut register = register(&format!("etcd://127.0.0.1:{port}"));
+        register = register.timeout(Duration::from_secs(3));
+        let error = register.read("key").await.unwrap_err();
+        assert_eq!(error.kind, Failure::Transient, "{error}");
+        let said = error.to_string();
+        assert!(said.contains(&format!("127.0.0.1:{port}")) && said.contains(words), "{said}");
+    }
+}
+
+tests! {
+    a_write_without_an_answer_is_not_repeated: by_itself;
+    a_write_that_is_refused_goes_to_the_next: by_itself;
+    an_answer_that_is_none_names_its_endpoint: by_itself;
+}
