@@ -76,7 +76,7 @@ const MOST_RACES: u32 = 4;
 /// before it takes over from anybody.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client<V> {
-    who: Registration,
+    pub(super) who: Registration,
     memory: Memory,
     /// The values as last read or written.
     leader: Option<Known<V>>,

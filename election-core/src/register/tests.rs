@@ -2,8 +2,12 @@ use super::*;
 use crate::{
     Candidate, Drift, Epoch, Incarnation, Label, Namespace, NodeId, Timestamp,
     lease::{Answer, Holder, Query, Registration, Row},
+    sql::CandidateRow,
 };
-use alloc::string::{String, ToString as _};
+use alloc::{
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use core::time::Duration;
 use uuid::Uuid;
 
@@ -109,19 +113,36 @@ fn a_value_is_read_as_it_was_written() {
     for leader in [Leader::default(), held.vacated(), held, asked] {
         assert_eq!(leader.to_string().parse(), Ok(leader));
     }
-    let mut who = client("label 15000");
-    let mut register = Memory::default();
-    for id in ["b", "label x", "a"] {
-        let query = Query::Register { ttl: TTL, sweep: false };
-        ask(&mut register, &mut client(id), query, at(0));
+}
+
+#[test]
+fn the_list_names_who_stands_and_with_which_label() {
+    let (mut register, mut a) = (Memory::default(), client("a"));
+    let query = || Query::Register { ttl: TTL, sweep: false };
+    ask(&mut register, &mut a, query(), at(0));
+    assert_eq!(ask(&mut register, &mut a, Query::Others, at(0)), Answer::Others(false));
+    for (id, label) in [("label x", None), ("c", Some("label 1"))] {
+        let label = label.map(|label| Label::new(label).unwrap());
+        let who = Registration { label, ..client(id).who };
+        ask(&mut register, &mut Client::new(who, Drift::NINE_PERCENT), query(), at(0));
     }
-    assert_eq!(ask(&mut register, &mut who, Query::Others, at(0)), Answer::Others(true));
-    let (listed, _) = register.at(Key::Candidates).clone().unwrap();
-    let listed: Candidates = listed.parse().unwrap();
-    let names: alloc::vec::Vec<_> =
-        listed.live(WALL + 9_999).map(|row| row.candidate.id.to_string()).collect();
-    assert_eq!(names, ["a", "b", "label x"]);
-    assert_eq!(listed.live(WALL + 10_000).count(), 0);
+    assert_eq!(ask(&mut register, &mut a, Query::Others, at(0)), Answer::Others(true));
+    let (text, _) = register.at(Key::Candidates).clone().unwrap();
+    let listed: Candidates = text.parse().unwrap();
+    let live = |wall_ms| {
+        let named = |row: CandidateRow| {
+            (row.candidate.id.to_string(), row.label.map(|label| label.to_string()))
+        };
+        listed.live(wall_ms).map(named).collect::<Vec<_>>()
+    };
+    let label = Some("label 1".to_string());
+    let all = [("a", None), ("c", label), ("label x", None)].map(|(id, label)| (id.into(), label));
+    assert_eq!(live(WALL + 9_999), all);
+    assert_eq!(live(WALL + 10_000), []);
+    assert_eq!(live(WALL + 10_001), []);
+    for edited in [text.clone(), text.clone() + "\n", text.replace("10000", "010000")] {
+        assert_eq!(edited.parse::<Candidates>().is_ok(), edited == text, "{edited}");
+    }
 }
 
 #[test]
@@ -150,7 +171,7 @@ fn a_value_is_taken_over_after_its_silence_only() {
     assert_eq!(first.get(), WALL.unsigned_abs());
     // The silence counts from b's own reading, however long ago the win was.
     let row = seen(ask(&mut register, &mut b, Query::Observe, at(7_000)));
-    assert_eq!(row.remaining, SILENCE);
+    assert_eq!((row.remaining, row.elected_ms), (SILENCE, Some(WALL)));
     let last = at(7_000) + SILENCE - Duration::from_nanos(1);
     assert_eq!(seen(ask(&mut register, &mut b, attempt(), last)).epoch, first);
     let second = won(&ask(&mut register, &mut b, attempt(), at(7_000) + SILENCE));
@@ -168,6 +189,8 @@ fn only_a_renewal_begins_the_silence_again() {
     assert_eq!((row.renewals, row.remaining), (1, SILENCE));
     let mut value = register.leader();
     assert_eq!(value.ask_to_resign(Some(Epoch::new(1))), None);
+    assert_eq!(value.vacated().ask_to_resign(None), None);
+    assert_eq!(value.clone().ask_to_resign(Some(epoch)), Some(epoch));
     assert_eq!(value.ask_to_resign(None), Some(epoch));
     *register.at(Key::Leader) = Some((value.to_string(), 99));
     let row = seen(ask(&mut register, &mut b, Query::Observe, at(6_000)));
@@ -179,8 +202,10 @@ fn only_a_renewal_begins_the_silence_again() {
 #[test]
 fn an_own_value_that_nobody_acknowledged_is_taken_anew() {
     let (mut register, mut a, mut b) = (Memory::default(), client("a"), client("b"));
+    assert_eq!(seen(ask(&mut register, &mut a, Query::Observe, at(0))).elected_ms, None);
+    let epoch = won(&ask(&mut register, &mut a, attempt(), at(0)));
+    ask(&mut register, &mut a, Query::Resign { epoch }, at(0));
     a.ask(attempt(), at(0), WALL);
-    let Next::Ask = a.advance(Reply::Found(None), at(0)).unwrap() else { panic!() };
     register.serve(&a.request().unwrap()); // it takes effect, and its reply is lost
     let row = seen(ask(&mut register, &mut a, Query::Observe, at(5_000)));
     assert_eq!(row.live_holder(), None);
@@ -232,9 +257,14 @@ fn a_leader_renews_and_resigns_without_reading() {
     ask(&mut register, &mut a, renew(epoch, 1), at(1));
     ask(&mut register, &mut a, renew(epoch, 2), at(2));
     let other = Query::Resign { epoch: Epoch::new(1) };
-    assert_eq!(ask(&mut register, &mut b, other, at(2)), Answer::Released);
+    assert_eq!(ask(&mut register, &mut b, Query::Resign { epoch }, at(2)), Answer::Released);
+    assert_eq!(ask(&mut register, &mut b, renew(epoch, 3), at(2)), Answer::Gone);
+    assert_eq!(register.reads, reads + 2, "only b had to read");
+    assert_eq!(ask(&mut register, &mut a, other, at(2)), Answer::Released);
+    assert_eq!(ask(&mut register, &mut a, renew(Epoch::new(1), 3), at(2)), Answer::Gone);
+    assert_eq!(register.leader().epoch, epoch, "neither another's nor another epoch");
+    assert!(register.leader().holder.is_some());
     assert_eq!(ask(&mut register, &mut a, Query::Resign { epoch }, at(3)), Answer::Released);
-    assert_eq!(register.reads, reads + 1, "only b had to read");
     assert_eq!(register.leader(), Leader { epoch, elected_ms: WALL, ..Leader::default() });
     assert!(won(&ask(&mut register, &mut b, attempt(), at(3))) > epoch);
 }

@@ -200,7 +200,7 @@ fn row_json(place: &Place, election: &ElectionRow, is_replica: bool) -> Value {
     json!({
         "name": namespace.as_str(),
         "place": place.store.place(),
-        "schema": place.tables.schema(place.store.dialect()),
+        "schema": place.store.dialect().and_then(|dialect| place.tables.schema(dialect)),
         "replica": is_replica,
         "leader": holder.map(|holder| holder.candidate.id.as_str()),
         "incarnation": holder.map(|holder| holder.candidate.incarnation.to_string()),
@@ -302,10 +302,12 @@ pub(crate) async fn resume(order: Order) -> Result<Exit, Failed> {
 pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     let SchemaArguments { database, apply, timeout } = &arguments;
     let named = Named::by(database)?;
+    let dialect = named.store.as_ref().map_or(Some(Dialect::Sqlite), AnyStore::dialect);
+    let dialect = dialect.ok_or_else(|| {
+        Failed::new("etcd needs no tables: the keys of an election are made when it begins")
+    })?;
     if !apply {
-        let usual = || Schema::new(Dialect::Sqlite, &named.tables);
-        let script = named.store.as_ref().map_or_else(usual, |it| it.schema().clone()).script();
-        let dialect = named.store.as_ref().map_or(Dialect::Sqlite, AnyStore::dialect);
+        let script = Schema::new(dialect, &named.tables).script();
         let others = match named.store {
             Some(_) => "",
             None => "; for another database: --store postgres://... or mysql://...",
@@ -335,7 +337,6 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     if database.json {
         print(json!({ "version": version }))?;
     } else {
-        let dialect = store.dialect();
         print(format_args!("{dialect}: the tables are at version {version}"))?;
     }
     Ok(Exit::OK)

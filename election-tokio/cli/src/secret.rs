@@ -92,10 +92,15 @@ pub(crate) fn keep_from(command: &mut Command) {
     };
 }
 
+/// Whether a URL with this scheme leads to etcd.
+pub(crate) fn is_etcd(scheme: &str) -> bool {
+    matches!(scheme, "etcd" | "etcds")
+}
+
 /// The same URL without the password; none if it is invalid.
 fn without_password(text: &str) -> Option<String> {
     let (scheme, _) = text.split_once(':')?;
-    if Dialect::from_str(scheme).ok()? == Dialect::Sqlite {
+    if !is_etcd(scheme) && Dialect::from_str(scheme).ok()? == Dialect::Sqlite {
         return Some(text.to_owned());
     }
     let listed = Listed::of(text);
@@ -235,6 +240,8 @@ mod tests {
         for (url, without) in [
             ("sqlite:e.db", "sqlite:e.db"),
             ("sqlite:/data/a b:c@d.db", "sqlite:/data/a b:c@d.db"),
+            ("etcd://a:1,b/x", "etcd://a:1,b/x"),
+            ("etcds://me:hunter2@a:1,b/x?ca=f", "etcds://me@a:1,b/x?ca=f"),
             ("postgres://h/d", "postgres://h/d"),
             ("postgres://me@h:5432/d?sslmode=require", "postgres://me@h:5432/d?sslmode=require"),
             ("postgres://me:hunter2@h/d", "postgres://me@h/d"),

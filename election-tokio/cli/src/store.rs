@@ -1,11 +1,15 @@
 //! Any of the databases, selected by the URL.
 
-use crate::{exit::Failed, secret::Address};
+use crate::{
+    exit::Failed,
+    secret::{Address, is_etcd},
+};
 use election_tokio::{
-    MySqlStore, Notifications, Pause, PgStore, SqliteStore, Store, StoreError,
+    Clock, EtcdRegister, MySqlStore, Notifications, Pause, PgStore, RegisterStore, SqliteStore,
+    Store, StoreError,
     core::{
         Epoch, Namespace,
-        lease::{Answer, Config, Query, Registration, Row},
+        lease::{Answer, Config, Failure, Query, Registration, Row},
         sql::{CandidateRow, Dialect, ElectionRow, Schema, Tables},
     },
 };
@@ -17,6 +21,15 @@ pub(crate) enum AnyStore {
     Sqlite(SqliteStore),
     Postgres(PgStore),
     MySql(MySqlStore),
+    Etcd(Etcd),
+}
+
+/// Elections in etcd.
+#[derive(Clone)]
+pub(crate) struct Etcd {
+    store: RegisterStore<EtcdRegister>,
+    place: String,
+    is_exposed: bool,
 }
 
 /// The connection to a database.
@@ -34,7 +47,7 @@ impl From<election_tokio::Transport> for TransportInfo {
 
 /// How URLs are written, with this path if they name a file.
 pub(crate) fn urls(path: &str) -> String {
-    format!("sqlite:{path}, postgres://… or mysql://…")
+    format!("sqlite:{path}, postgres://…, mysql://… or etcd://…")
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -54,13 +67,14 @@ fn no_scheme(text: &str) -> String {
     format!("{is}; write {}", urls(path))
 }
 
-/// Runs the same code on any of the stores.
+/// Runs the same code on any of the databases, or other code on etcd.
 macro_rules! on_any {
-    ($any:expr, $store:ident => $words:expr) => {
+    ($any:expr, $store:ident => $words:expr, $etcd:pat => $other:expr) => {
         match $any {
             AnyStore::Sqlite($store) => $words,
             AnyStore::Postgres($store) => $words,
             AnyStore::MySql($store) => $words,
+            AnyStore::Etcd($etcd) => $other,
         }
     };
 }
@@ -86,6 +100,11 @@ impl AnyStore {
         };
         let what = format!("{what} ({scheme}:…)");
         let failed = |error: StoreError| Failed::of(&what, &error);
+        if is_etcd(scheme) {
+            let register = EtcdRegister::connect(url).map_err(failed)?;
+            let (place, is_exposed) = (register.place(), register.is_exposed());
+            return Ok(Self::Etcd(Etcd { store: RegisterStore::new(register), place, is_exposed }));
+        }
         let dialect: Dialect = scheme.parse().map_err(|error| Failed::of(&what, &error))?;
         match dialect {
             Dialect::Sqlite => {
@@ -120,6 +139,9 @@ impl AnyStore {
             },
             Self::Postgres(store) => store.transport().into(),
             Self::MySql(store) => store.transport().into(),
+            Self::Etcd(etcd) => {
+                TransportInfo { shown: etcd.place.clone(), exposed: etcd.is_exposed }
+            }
         }
     }
 
@@ -128,68 +150,91 @@ impl AnyStore {
             Self::Sqlite(store) => Self::Sqlite(store.with_tables(tables)?),
             Self::Postgres(store) => Self::Postgres(store.with_tables(tables)?),
             Self::MySql(store) => Self::MySql(store.with_tables(tables)?),
+            Self::Etcd(_) if tables.named_schema().is_some() => {
+                let why = "etcd has no schemas; leave --schema out, and put a prefix into the URL";
+                return Err(StoreError::new(Failure::Fatal, why));
+            }
+            Self::Etcd(etcd) => Self::Etcd(etcd),
         })
     }
 
     /// Where the store looks, in words.
     pub(crate) fn place(&self) -> String {
-        on_any!(self, store => store.place())
+        on_any!(self, store => store.place(), etcd => etcd.place.clone())
     }
 
-    pub(crate) fn dialect(&self) -> Dialect {
+    /// The dialect of a database.
+    pub(crate) fn dialect(&self) -> Option<Dialect> {
         match self {
-            Self::Sqlite(_) => Dialect::Sqlite,
-            Self::Postgres(_) => Dialect::Postgres,
-            Self::MySql(_) => Dialect::MySql,
+            Self::Sqlite(_) => Some(Dialect::Sqlite),
+            Self::Postgres(_) => Some(Dialect::Postgres),
+            Self::MySql(_) => Some(Dialect::MySql),
+            Self::Etcd(_) => None,
         }
     }
 
-    /// The tables that it needs.
-    pub(crate) fn schema(&self) -> &Schema {
-        on_any!(self, store => store.schema())
-    }
-
+    /// Creates the tables, if it needs any.
     pub(crate) async fn ensure_schema(&mut self) -> Result<i64, StoreError> {
-        on_any!(self, store => store.ensure_schema().await)
+        on_any!(self, store => store.ensure_schema().await, _ => Ok(Schema::VERSION))
     }
 
     pub(crate) async fn leader(&mut self, namespace: &Namespace) -> Result<Row, StoreError> {
-        on_any!(self, store => store.leader(namespace).await)
+        on_any!(self, store => store.leader(namespace).await, etcd => etcd.store.leader(namespace).await)
     }
 
     pub(crate) async fn is_replica(&mut self) -> Result<bool, StoreError> {
-        on_any!(self, store => store.is_replica().await)
+        on_any!(self, store => store.is_replica().await, _ => Ok(false))
     }
 
     pub(crate) async fn list_candidates(
         &mut self,
         namespace: &Namespace,
     ) -> Result<Vec<CandidateRow>, StoreError> {
-        on_any!(self, store => store.list_candidates(namespace).await)
+        on_any!(
+            self,
+            store => store.list_candidates(namespace).await,
+            etcd => etcd.store.list_candidates(namespace).await
+        )
     }
 
     pub(crate) async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
-        on_any!(self, store => store.list_elections().await)
+        on_any!(self, store => store.list_elections().await, etcd => {
+            let why = "etcd has no list of elections; name one (--name), or list the keys: etcdctl get \
+                       --prefix PREFIX --keys-only";
+            Err(StoreError::new(Failure::Fatal, why).in_context(&etcd.place))
+        })
     }
 
     pub(crate) async fn election(
         &mut self,
         namespace: &Namespace,
     ) -> Result<Option<ElectionRow>, StoreError> {
-        on_any!(self, store => store.election(namespace).await)
+        on_any!(self, store => store.election(namespace).await, etcd => {
+            let row = etcd.store.leader(namespace).await?;
+            let namespace = namespace.clone();
+            Ok((row.epoch > Epoch::NONE).then_some(ElectionRow { namespace, row }))
+        })
     }
 
     pub(crate) async fn request_resign_of_leader(
         &mut self,
         namespace: &Namespace,
     ) -> Result<Option<Epoch>, StoreError> {
-        on_any!(self, store => store.request_resign_of_leader(namespace).await)
+        on_any!(
+            self,
+            store => store.request_resign_of_leader(namespace).await,
+            etcd => etcd.store.request_resign(namespace, None).await
+        )
     }
 }
 
 impl Store for AnyStore {
     fn prepare(&mut self, config: &Config) {
-        on_any!(self, store => store.prepare(config));
+        on_any!(self, store => store.prepare(config), etcd => etcd.store.prepare(config));
+    }
+
+    fn set_clock(&mut self, clock: Clock) {
+        on_any!(self, store => store.set_clock(clock), etcd => etcd.store.set_clock(clock));
     }
 
     async fn answer(
@@ -197,10 +242,18 @@ impl Store for AnyStore {
         registration: &Registration,
         query: &Query,
     ) -> Result<Answer, StoreError> {
-        on_any!(self, store => store.answer(registration, query).await)
+        on_any!(
+            self,
+            store => store.answer(registration, query).await,
+            etcd => etcd.store.answer(registration, query).await
+        )
     }
 
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
-        on_any!(self, store => store.notifications(registration, pause))
+        on_any!(
+            self,
+            store => store.notifications(registration, pause),
+            etcd => etcd.store.notifications(registration, pause)
+        )
     }
 }

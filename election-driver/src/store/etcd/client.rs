@@ -69,6 +69,18 @@ impl<N: Network> Client<N> {
         Self::of(self.shared.clone(), self.runtime.clone(), self.limit)
     }
 
+    /// All endpoints, for people.
+    pub(super) fn endpoints(&self) -> String {
+        let each = self.shared.url.endpoints.iter().map(ToString::to_string);
+        each.collect::<Vec<_>>().join(",")
+    }
+
+    pub(super) fn is_exposed(&self) -> bool {
+        let Url { endpoints, login, encryption } = &self.shared.url;
+        let remote = endpoints.iter().any(|endpoint| !endpoint.is_loopback());
+        login.is_some() && encryption.is_none() && remote
+    }
+
     fn endpoint(&self, at: usize) -> String {
         let endpoint = self.shared.url.endpoints.get(at);
         endpoint.map_or_else(String::new, |endpoint| format!("etcd at {endpoint}"))

@@ -69,6 +69,23 @@ impl<N: Network + Default> EtcdRegister<N> {
 }
 
 impl<N: Network> EtcdRegister<N> {
+    /// Where it looks, in words: the members, and the prefix.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let members = self.client.endpoints();
+        match &*self.prefix {
+            "" => format!("etcd at {members}"),
+            prefix => format!("etcd at {members}, below {prefix}/"),
+        }
+    }
+
+    /// Whether somebody on the path could read a password: the URL has one, and names another machine
+    /// without TLS.
+    #[must_use]
+    pub fn is_exposed(&self) -> bool {
+        self.client.is_exposed()
+    }
+
     /// How long a call may take; ten seconds unless set. Each endpoint has its share of it to answer. An
     /// elector gives a call up after its own
     /// [`attempt_timeout`](election_core::lease::Config::attempt_timeout), and the next call then begins

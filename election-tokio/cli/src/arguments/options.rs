@@ -17,8 +17,8 @@ pub(crate) struct Database {
         env = STORE,
         hide_env_values = true,
         value_name = "URL",
-        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://... Shows \
-                in `ps`, with its password"
+        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE, mysql://... or \
+                etcd://HOST,HOST/PREFIX. Shows in `ps`, with its password"
     )]
     pub(crate) store: Option<Address>,
     /// A file with that URL on its only line

@@ -20,6 +20,7 @@ mod control;
 mod crowd;
 mod database;
 mod demo;
+mod etcd;
 mod files;
 mod filesystem;
 mod first_process;
