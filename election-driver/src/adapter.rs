@@ -7,6 +7,8 @@
 #[macro_export]
 macro_rules! adapter {
     ($runtime:ty, $name:literal) => {
+        #[cfg(all(feature = "etcd", unix))]
+        pub use $crate::EtcdVersion;
         #[cfg(feature = "mysql")]
         pub use $crate::MySqlStore;
         #[cfg(feature = "postgres")]
@@ -16,10 +18,10 @@ macro_rules! adapter {
         #[cfg(all(feature = "tls", unix))]
         pub use $crate::tls;
         pub use $crate::{
-            BuildError, Changes, Clock, Deadline, Driver, InMemory, Lagged, Leader, Lost, Network,
-            NoStore, NotLeader, Notice, Notifications, Pause, Register, RegisterStore, Runtime,
-            Status, Stopped, Store, StoreError, StoreErrorCode, WorkError, core, default_node,
-            guide, log, metrics, now,
+            BuildError, Changes, Clock, Deadline, Driver, InMemoryRegister, Lagged, Leader, Lost,
+            Network, NoStore, NotLeader, Notice, Notifications, Pause, Register, RegisterStore,
+            Runtime, Status, Stopped, Store, StoreError, StoreErrorCode, WorkError, core,
+            default_node, guide, log, metrics, now,
         };
         #[cfg(unix)]
         pub use $crate::{

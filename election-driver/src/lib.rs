@@ -86,8 +86,6 @@ pub use quorum::{
 pub use quorum::{MemberObserver, Saved};
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};
-#[cfg(all(feature = "etcd", unix))]
-pub use store::EtcdRegister;
 #[cfg(feature = "mysql")]
 pub use store::MySqlStore;
 #[cfg(feature = "postgres")]
@@ -95,9 +93,11 @@ pub use store::PgStore;
 #[cfg(feature = "sqlite")]
 pub use store::SqliteStore;
 pub use store::{
-    Clock, InMemory, Notice, Notifications, Pause, Register, RegisterStore, Store, StoreError,
-    StoreErrorCode,
+    Clock, InMemoryRegister, Notice, Notifications, Pause, Register, RegisterStore, Store,
+    StoreError, StoreErrorCode,
 };
+#[cfg(all(feature = "etcd", unix))]
+pub use store::{EtcdRegister, EtcdVersion};
 #[cfg(feature = "_sql")]
 pub use store::{Fenced, OnConnection, SharedStatus, SharedStore, SqlStore, Uncommitted};
 #[cfg(any(feature = "postgres", feature = "mysql"))]

@@ -1,20 +1,26 @@
 //! The cost of elections on real databases, beside the cost of the databases themselves.
 //!
-//! `cargo bench -p election-tokio --bench databases --features mysql,postgres,sqlite,tls` starts
+//! `cargo bench -p election-tokio --bench databases --features etcd,mysql,postgres,sqlite,tls` starts
 //! throw-away servers (with default settings, except for `fsync=off` where the table says so) and
 //! prints one table. It is not a criterion benchmark: it measures counts, ratios to a floor from
 //! the same run, and the tail of latencies. `-- renewals` and the like run one part alone:
-//! statements, renewals or resign. (Crashes are in the bench `modes`.)
+//! statements, renewals, resign or etcd. (Crashes are in the bench `modes`.)
 #![allow(clippy::unwrap_used)]
 
 use election_driver::core::{
     Candidate, Incarnation, Namespace, NodeId,
     lease::{Answer, ConfigBuilder, Query, Registration},
 };
-use election_testing::{Kind, Server};
-use election_tokio::{Election, MySqlStore, PgStore, SqliteStore, Store};
+use election_testing::{Etcd, Kind, Server};
+use election_tokio::{
+    Election, EtcdRegister, MySqlStore, PgStore, RegisterStore, SqliteStore, Store,
+};
 use sqlx::{Connection as _, Executor as _, postgres::PgListener};
-use std::time::{Duration, Instant};
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -31,48 +37,70 @@ macro_rules! renewals {
             .unwrap();
         bare.execute("DELETE FROM bare").await.unwrap();
         bare.execute("INSERT INTO bare VALUES (1, 0)").await.unwrap();
-        let who = registration($name, 2);
-        let attempt = Query::Attempt {
-            seen: election_driver::core::Epoch::NONE,
-            ttl: TTL,
-            clock_step: Duration::ZERO,
+        let update = async || {
+            sqlx::query("UPDATE bare SET n = n + 1 WHERE id = 1").execute(&mut bare).await.unwrap();
         };
-        let Answer::Won { epoch, .. } = $store.answer(&who, &attempt).await.unwrap() else {
-            panic!("nobody else is there")
-        };
-        let (mut ours, mut theirs, mut ordinal) = (Vec::new(), Vec::new(), 0);
-        for _ in 0..15 {
-            let began = Instant::now();
-            for _ in 0..300 {
-                sqlx::query("UPDATE bare SET n = n + 1 WHERE id = 1")
-                    .execute(&mut bare)
-                    .await
-                    .unwrap();
-            }
-            theirs.push(300.0 / began.elapsed().as_secs_f64());
-            let began = Instant::now();
-            for _ in 0..300 {
-                ordinal += 1;
-                let renew = Query::Renew {
-                    epoch,
-                    ordinal,
-                    ttl: TTL,
-                    clock_step: Duration::ZERO,
-                    leads: true,
-                };
-                let answer = $store.answer(&who, &renew).await.unwrap();
-                assert!(matches!(answer, Answer::Renewed { .. }), "{answer:?}");
-            }
-            ours.push(300.0 / began.elapsed().as_secs_f64());
-        }
-        let mut ratios = ours.iter().zip(&theirs).map(|(a, b)| a / b).collect::<Vec<_>>();
-        let median = |figures: &mut Vec<f64>| {
-            figures.sort_by(f64::total_cmp);
-            figures[figures.len() / 2]
-        };
-        let (ratio, ours, theirs) = (median(&mut ratios), median(&mut ours), median(&mut theirs));
-        println!("  {:20} {ours:8.0}/s beside {theirs:8.0}/s: {ratio:.2}", $name);
+        renewals($name, $store, update).await;
     }};
+}
+
+/// Renewals on one connection, beside the least that the database can be asked.
+async fn renewals<S: Store>(name: &str, store: &mut S, mut bare: impl AsyncFnMut()) {
+    let who = registration(name, 2);
+    let (seen, clock_step) = (election_driver::core::Epoch::NONE, Duration::ZERO);
+    let attempt = Query::Attempt { seen, ttl: TTL, clock_step };
+    let Answer::Won { epoch, .. } = store.answer(&who, &attempt).await.unwrap() else {
+        panic!("nobody else is there")
+    };
+    let (mut ours, mut theirs, mut ordinal) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..15 {
+        let began = Instant::now();
+        for _ in 0..300 {
+            bare().await;
+        }
+        theirs.push(300.0 / began.elapsed().as_secs_f64());
+        let began = Instant::now();
+        for _ in 0..300 {
+            ordinal += 1;
+            let renew = Query::Renew { epoch, ordinal, ttl: TTL, clock_step, leads: true };
+            let answer = store.answer(&who, &renew).await.unwrap();
+            assert!(matches!(answer, Answer::Renewed { .. }), "{answer:?}");
+        }
+        ours.push(300.0 / began.elapsed().as_secs_f64());
+    }
+    let mut ratios = ours.iter().zip(&theirs).map(|(a, b)| a / b).collect::<Vec<_>>();
+    let median = |figures: &mut Vec<f64>| {
+        figures.sort_by(f64::total_cmp);
+        figures[figures.len() / 2]
+    };
+    let (ratio, ours, theirs) = (median(&mut ratios), median(&mut ours), median(&mut theirs));
+    println!("  {name:20} {ours:8.0}/s beside {theirs:8.0}/s: {ratio:.2}");
+}
+
+/// One put after the other at etcd's JSON gateway, on one connection.
+struct Puts(BufReader<TcpStream>);
+
+impl Puts {
+    fn to(etcd: &Etcd) -> Self {
+        let host = etcd.hosts_from(0).split(',').next().unwrap().to_owned();
+        Self(BufReader::new(TcpStream::connect(host).unwrap()))
+    }
+
+    fn put(&mut self) {
+        let body = r#"{"key":"YmFyZQ==","value":"YmFyZQ=="}"#;
+        let length = body.len();
+        let head = "POST /v3/kv/put HTTP/1.1\r\nhost: etcd\r\ncontent-length:";
+        write!(self.0.get_mut(), "{head} {length}\r\n\r\n{body}").unwrap();
+        let (mut line, mut length) = (String::new(), 0);
+        while line != "\r\n" {
+            line.clear();
+            self.0.read_line(&mut line).unwrap();
+            if let Some(said) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = said.trim().parse().unwrap();
+            }
+        }
+        self.0.read_exact(&mut vec![0; length]).unwrap();
+    }
 }
 
 fn main() {
@@ -117,6 +145,16 @@ async fn all() {
         handovers(&on_postgres).await;
         println!("the same on SQLite, where a watch on the file wakes the follower:");
         handovers(&sqlite).await;
+    }
+    if asked("etcd") {
+        let etcd = Etcd::start();
+        etcd.wait_until_led();
+        println!("renewals on three members of etcd, beside a bare put at the same gateway:");
+        let mut on_etcd = RegisterStore::new(EtcdRegister::connect(&etcd.url()).unwrap());
+        let mut puts = Puts::to(&etcd);
+        renewals("etcd", &mut on_etcd, async || puts.put()).await;
+        println!("resign to new leader, where a watch on the key wakes the follower:");
+        handovers(&on_etcd).await;
     }
 }
 

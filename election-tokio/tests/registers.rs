@@ -4,7 +4,7 @@
 
 use election_driver::conformance::{OnRegister, register::keeps_its_promises};
 use election_tokio::{
-    Election, Handle, InMemory, Register as _, RegisterStore, Status, Tokio,
+    Election, Handle, InMemoryRegister, Register as _, RegisterStore, Status, Tokio,
     core::{
         Candidate, Epoch, Incarnation, Loss, Namespace, NodeId,
         lease::{Candidacy, Failure, Registration, Row},
@@ -26,7 +26,7 @@ mod suite {
     election_driver::conformance_of_store!(OnRegister<Tokio>, block_on);
 }
 
-fn start(register: &InMemory, node: &str) -> Handle {
+fn start(register: &InMemoryRegister, node: &str) -> Handle {
     let store = RegisterStore::new(register.clone());
     Election::builder("e").node(node).ttl(TTL).store(store).build().unwrap().start()
 }
@@ -36,19 +36,19 @@ async fn followed(handle: &Handle) -> Epoch {
     status.leader.unwrap().term.epoch
 }
 
-async fn row(store: &mut RegisterStore<InMemory>) -> Row {
+async fn row(store: &mut RegisterStore<InMemoryRegister>) -> Row {
     store.leader(&Namespace::new("e").unwrap()).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_register_in_memory_keeps_its_promises() {
-    keeps_its_promises::<Tokio, _>(InMemory::default(), "promises/").await;
+    keeps_its_promises::<Tokio, _>(InMemoryRegister::default(), "promises/").await;
 }
 
 /// By the paused clock: whoever takes over has seen the leader's value unchanged for a lease.
 #[tokio::test(start_paused = true)]
 async fn a_crashed_leader_is_succeeded_after_its_lease() {
-    let register = InMemory::default();
+    let register = InMemoryRegister::default();
     let store = RegisterStore::new(register.clone());
     let election = Election::builder("e").node("a").ttl(TTL).store(store).build().unwrap();
     let (a, driver) = election.into_parts();
@@ -71,7 +71,7 @@ async fn a_crashed_leader_is_succeeded_after_its_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn a_resignation_is_noticed_at_once() {
-    let register = InMemory::default();
+    let register = InMemoryRegister::default();
     let a = start(&register, "a");
     let first = a.elected().await.unwrap().epoch();
     let b = start(&register, "b");
@@ -84,19 +84,19 @@ async fn a_resignation_is_noticed_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_asked_to_resign_does() {
-    let register = InMemory::default();
+    let register = InMemoryRegister::default();
     let a = start(&register, "a");
     let lease = a.elected().await.unwrap();
     let (name, mut store) = (Namespace::new("e").unwrap(), RegisterStore::new(register));
-    let other = Some(Epoch::new(lease.epoch().get() + 1));
-    assert_eq!(store.request_resign(&name, other).await.unwrap(), None);
-    assert_eq!(store.request_resign(&name, None).await.unwrap(), Some(lease.epoch()));
+    let other = Epoch::new(lease.epoch().get() + 1);
+    assert!(!store.request_resign(&name, other).await.unwrap());
+    assert_eq!(store.request_resign_of_leader(&name).await.unwrap(), Some(lease.epoch()));
     assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_observer_notices_that_nobody_renews() {
-    let register = InMemory::default();
+    let register = InMemoryRegister::default();
     let store = RegisterStore::new(register.clone());
     let election = Election::builder("e").node("a").ttl(TTL).store(store).build().unwrap();
     let (a, driver) = election.into_parts();
@@ -113,7 +113,7 @@ async fn an_observer_notices_that_nobody_renews() {
 
 #[tokio::test(start_paused = true)]
 async fn a_key_of_something_else_is_named() {
-    let mut register = InMemory::default();
+    let mut register = InMemoryRegister::default();
     register.write("e/leader", "{\"owner\": 7}", None).await.unwrap();
     let a = start(&register, "a");
     let fatal = |status: &Status| status.error.as_ref().is_some_and(|it| it.kind == Failure::Fatal);
@@ -134,7 +134,7 @@ async fn who_elects_call_by_call_takes_over_after_a_lease() {
         who.set_expire(BRIEF).unwrap()
     };
     let (mut one, mut two) = (candidacy("one"), candidacy("two"));
-    let mut first = RegisterStore::new(InMemory::default());
+    let mut first = RegisterStore::new(InMemoryRegister::default());
     let mut second = first.clone();
     let won = first.elect(&mut one).await.unwrap();
     let begun = std::time::Instant::now();

@@ -44,12 +44,15 @@ fn candidate(life: bool) -> Candidate {
     Candidate { id: NodeId::new("n").unwrap(), incarnation }
 }
 
+/// But for lines of later releases, which are skipped.
 fn rewritten(text: &str) {
     if let Ok(leader) = text.parse::<Leader>() {
-        assert_eq!(leader.to_string(), text);
+        let written = leader.to_string();
+        assert!(written.len() <= text.len() && written.parse() == Ok(leader));
     }
     if let Ok(listed) = text.parse::<Candidates>() {
-        assert_eq!(listed.to_string(), text);
+        let written = listed.to_string();
+        assert!(written.len() <= text.len() && written.parse() == Ok(listed));
     }
 }
 
@@ -110,11 +113,10 @@ fuzz_target!(|play: Play<'_>| {
                 (Say::Held { life, epoch, renewals, ttl, asked }, None) => {
                     let holder = Some(Holder { candidate: candidate(life), label: None });
                     let (epoch, ttl) = (Epoch::new(epoch), Duration::from_millis(ttl.into()));
-                    let resign_requested = asked;
-                    found(
-                        Leader { epoch, elected_ms: 0, holder, ttl, renewals, resign_requested }
-                            .to_string(),
-                    )
+                    let mut leader = Leader::default();
+                    (leader.epoch, leader.holder, leader.ttl) = (epoch, holder, ttl);
+                    (leader.renewals, leader.resign_requested) = (renewals, asked);
+                    found(leader.to_string())
                 }
             };
             match (&reply, &write) {

@@ -1,7 +1,7 @@
 //! The value that says who stands in an election. It informs people, and a single candidate that has
 //! resigned; nothing else rests on it. So the candidates' own clocks will do.
 
-use super::text::{VERSION, ValueError, lines, parsed};
+use super::text::{VERSION, ValueError, kept, lines, parsed};
 use crate::{
     Candidate, Incarnation, Label, NodeId, lease::Registration, sql::CandidateRow, time::millis,
 };
@@ -86,12 +86,18 @@ impl fmt::Display for Candidates {
     }
 }
 
-/// Reads exactly what `Display` writes.
+/// Whether a line is one of version 1.
+fn is_known(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    matches!(word, "election-candidates" | "label") || word.parse::<i64>().is_ok()
+}
+
+/// Reads what `Display` writes, and skips lines that a later release has added.
 impl FromStr for Candidates {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let mut all = Self::default();
-        for line in lines(text, "election-candidates")? {
+        for line in lines(text, "election-candidates")?.filter(|line| is_known(line)) {
             if let Some(label) = line.strip_prefix("label ") {
                 let entry = all.0.last_mut().ok_or(ValueError::Malformed)?;
                 entry.label = Some(Label::recorded(label)?);
@@ -104,6 +110,6 @@ impl FromStr for Candidates {
             let id = NodeId::recorded(fields.next().unwrap_or_default())?;
             all.0.push(Entry { candidate: Candidate { id, incarnation }, label: None, at_ms, ttl });
         }
-        if all.to_string() == text { Ok(all) } else { Err(ValueError::Malformed) }
+        if kept(text, is_known) == all.to_string() { Ok(all) } else { Err(ValueError::Malformed) }
     }
 }

@@ -254,17 +254,10 @@ impl<V> Question<V> {
                 let taken = leader.taken(who, seen, ttl, self.wall_ms);
                 Decision::write(&taken, Answer::Won { epoch: taken.epoch, remaining: ttl })
             }
-            Query::Renew { epoch, ordinal, ttl, .. } if own(epoch) => {
+            Query::Renew { epoch, ttl, .. } if own(epoch) => {
                 let resign_requested = leader.resign_requested;
                 let answer = Answer::Renewed { remaining: ttl, resign_requested };
-                match leader.renewals {
-                    earlier if earlier < ordinal => {
-                        Decision::write(&leader.renewed(ordinal, ttl), answer)
-                    }
-                    // The write was made, and was reported as not made.
-                    same if same == ordinal => Decision::Answer(answer),
-                    _ => Decision::Answer(Answer::Gone),
-                }
+                Decision::write(&leader.renewed(ttl), answer)
             }
             Query::Renew { .. } => Decision::Answer(Answer::Gone),
             Query::Resign { epoch } if own(epoch) => {

@@ -1,6 +1,6 @@
 //! The value that says who leads in an election.
 
-use super::text::{VERSION, ValueError, lines, parsed};
+use super::text::{VERSION, ValueError, kept, lines, parsed};
 use crate::{
     Candidate, Epoch, Incarnation, Label, NodeId,
     lease::{Holder, Registration, Row, Server},
@@ -27,6 +27,7 @@ use core::{fmt, str::FromStr, time::Duration};
 /// The lines from `holder` on are missing while nobody leads, `label` if the leader publishes none, and
 /// `resign_requested` unless somebody has asked the leader to resign.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub struct Leader {
     /// The newest epoch, held or not; [`Epoch::NONE`] if nobody ever led.
     pub epoch: Epoch,
@@ -57,7 +58,8 @@ impl Leader {
         Row {
             epoch: self.epoch,
             holder: self.holder.clone(),
-            remaining,
+            // Whoever takes over waits longer, for the drift.
+            remaining: remaining.min(self.ttl),
             ttl: self.ttl,
             renewals: self.renewals,
             resign_requested: self.resign_requested,
@@ -90,8 +92,8 @@ impl Leader {
         }
     }
 
-    pub(super) fn renewed(&self, ordinal: u64, ttl: Duration) -> Self {
-        Self { renewals: ordinal, ttl, ..self.clone() }
+    pub(super) fn renewed(&self, ttl: Duration) -> Self {
+        Self { renewals: self.renewals.saturating_add(1), ttl, ..self.clone() }
     }
 
     pub(super) fn vacated(&self) -> Self {
@@ -119,7 +121,20 @@ impl fmt::Display for Leader {
     }
 }
 
-/// Reads exactly what `Display` writes.
+/// The first words of the lines of version 1.
+const FIELDS: [&str; 9] = [
+    "election-leader",
+    "epoch",
+    "elected_ms",
+    "holder",
+    "incarnation",
+    "label",
+    "ttl_ms",
+    "renewals",
+    "resign_requested",
+];
+
+/// Reads what `Display` writes, and skips lines that a later release has added.
 impl FromStr for Leader {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
@@ -140,6 +155,12 @@ impl FromStr for Leader {
             leader.renewals = parsed(field("renewals"))?;
             leader.resign_requested = field("resign_requested").is_some();
         }
-        if leader.to_string() == text { Ok(leader) } else { Err(ValueError::Malformed) }
+        let known =
+            |line: &str| line.split_whitespace().next().is_some_and(|it| FIELDS.contains(&it));
+        if kept(text, known) == leader.to_string() {
+            Ok(leader)
+        } else {
+            Err(ValueError::Malformed)
+        }
     }
 }

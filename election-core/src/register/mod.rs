@@ -31,8 +31,9 @@
 //!   nothing; [`clock_step`](crate::lease::Config::clock_step) has no effect.
 //! * **Any change begins the count again**: of the epoch, the holder, or the number of renewals. A
 //!   request to resign does not.
-//! * **A leader's trust is as ever**: it ends a ttl after the question, less the margin. Whoever takes
-//!   over has seen the value later than that question was asked, and waits longer.
+//! * **The leader's trust window is unchanged**: it ends at `asked + ttl − margin`. A follower starts its
+//!   count after that question, and counts longer.
+//! * **Every renewal writes.** A renewal that is found already made says nothing of when it was asked for.
 //! * **An own value that nobody acknowledged is vacant.** It comes from an attempt that was given up
 //!   and took effect late, perhaps long after its question. So nobody leads by it. The process takes it
 //!   anew, with a higher epoch.
@@ -41,8 +42,9 @@
 //! * **The value is never deleted.** Whoever deletes the key while somebody leads elects a second
 //!   leader.
 //!
-//! A resignation is seen at once by whoever watches the key. After a crash, a successor leads within
-//! a ttl, the drift, and the time until it had seen the last renewal.
+//! A resignation is noticed immediately by whoever watches the key. After a crash, a follower leads a ttl
+//! and the drift after it has read the last renewal; a process that starts later, that long after its
+//! first read.
 //!
 //! # The values
 //!

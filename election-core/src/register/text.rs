@@ -1,6 +1,7 @@
 //! Values as text: a header with the version, then a line for each field.
 
 use crate::InvalidName;
+use alloc::string::String;
 use core::str::FromStr;
 use thiserror::Error;
 
@@ -21,7 +22,7 @@ pub enum ValueError {
     )]
     UnknownVersion {
         /// What stands in place of the version.
-        found: alloc::string::String,
+        found: String,
     },
     /// The value has other lines than this library writes.
     #[error(
@@ -30,11 +31,14 @@ pub enum ValueError {
     )]
     Malformed,
     /// A name in the value cannot be one.
-    #[error("the value contains an invalid name: {0}")]
+    #[error(
+        "the value contains an invalid name: {0}; stop all candidates of this election, delete the key, \
+         and start them again"
+    )]
     Name(#[from] InvalidName),
 }
 
-/// The version of all values.
+/// The version of all values. A line that older programs may skip (and drop when they write) needs no other.
 pub(super) const VERSION: u32 = 1;
 
 /// The lines behind the header.
@@ -51,6 +55,11 @@ pub(super) fn lines<'a>(
     } else {
         Err(ValueError::UnknownVersion { found: version.into() })
     }
+}
+
+/// The lines that this version knows, as they stand.
+pub(super) fn kept(text: &str, is_known: impl Fn(&str) -> bool) -> String {
+    text.split_inclusive('\n').filter(|line| is_known(line)).collect()
 }
 
 /// A number or a UUID.

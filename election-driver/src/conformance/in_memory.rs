@@ -1,12 +1,12 @@
 //! A place with a register in memory.
 
 use super::fixture::{Fixture, Stores};
-use crate::{InMemory, RegisterStore, Runtime};
+use crate::{InMemoryRegister, RegisterStore, Runtime};
 use std::marker::PhantomData;
 
 /// A register in memory in which electors meet.
 pub struct OnRegister<R> {
-    register: InMemory,
+    register: InMemoryRegister,
     runtime: PhantomData<fn() -> R>,
 }
 
@@ -14,12 +14,12 @@ impl<R: Runtime + Default> Fixture for OnRegister<R> {
     type Runtime = R;
 
     async fn start() -> Self {
-        Self { register: InMemory::default(), runtime: PhantomData }
+        Self { register: InMemoryRegister::default(), runtime: PhantomData }
     }
 }
 
 impl<R: Runtime + Default> Stores for OnRegister<R> {
-    type Store = RegisterStore<InMemory>;
+    type Store = RegisterStore<InMemoryRegister>;
 
     fn store(&self) -> Self::Store {
         RegisterStore::new(self.register.clone())

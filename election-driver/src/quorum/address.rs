@@ -83,7 +83,7 @@ impl Address {
     }
 
     /// The same host, so many ports further.
-    pub(crate) fn shard(&self, shard: u16) -> Option<Self> {
+    pub(super) fn shard(&self, shard: u16) -> Option<Self> {
         Some(Self { host: self.host.clone(), port: self.port.checked_add(shard)? })
     }
 
@@ -99,7 +99,7 @@ impl Address {
     }
 
     /// What it means now. May take as long as the system's resolver does.
-    pub(crate) fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
+    pub(super) fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
         let found: Vec<_> = (&*self.host, self.port).to_socket_addrs()?.collect();
         if found.is_empty() {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
@@ -108,7 +108,7 @@ impl Address {
     }
 
     /// The same without a resolver, for numbers.
-    pub(crate) fn number(&self) -> Option<SocketAddr> {
+    pub(super) fn number(&self) -> Option<SocketAddr> {
         self.host.parse().ok().map(|number: IpAddr| SocketAddr::new(number, self.port))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Notice, Notifications, Pause, Register, StoreError};
 use event_listener::Event;
+use futures_lite::StreamExt as _;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,16 +12,16 @@ use std::{
 /// values, which end with the last clone.
 ///
 /// ```no_run
-/// # use election_driver::{BuildError, Election, InMemory, RegisterStore, Runtime};
+/// # use election_driver::{BuildError, Election, InMemoryRegister, RegisterStore, Runtime};
 /// # fn example<R: Runtime + Default>() -> Result<(), BuildError> {
-/// let store = RegisterStore::new(InMemory::default());
+/// let store = RegisterStore::new(InMemoryRegister::default());
 /// let one = Election::<R>::builder("reports").node("one").store(store.clone()).build()?.start();
 /// let two = Election::<R>::builder("reports").node("two").store(store).build()?.start();
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct InMemory(Arc<Shared>);
+pub struct InMemoryRegister(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -34,7 +35,7 @@ struct State {
     writes: u64,
 }
 
-impl InMemory {
+impl InMemoryRegister {
     fn state(&self) -> MutexGuard<'_, State> {
         // No panic leaves it half written.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -45,7 +46,7 @@ impl InMemory {
     }
 }
 
-impl Register for InMemory {
+impl Register for InMemoryRegister {
     type Version = u64;
 
     async fn read(&mut self, key: &str) -> Result<Option<(String, u64)>, StoreError> {
@@ -71,22 +72,17 @@ impl Register for InMemory {
     }
 
     fn watch(&mut self, key: &str, _: Pause) -> Notifications {
-        let (register, key, seen) = (self.clone(), key.to_owned(), None);
-        let changes = (register, key, seen);
-        Box::pin(futures_lite::stream::unfold(changes, |(register, key, mut seen)| async move {
+        let changes = (self.clone(), key.to_owned(), None);
+        let changes = futures_lite::stream::unfold(changes, |(register, key, seen)| async move {
             loop {
                 let written = register.0.written.listen();
-                let version = register.version(&key);
-                let news = match seen {
-                    None => Some(Notice::Listening),
-                    Some(known) => (known != version).then_some(Notice::Wake),
-                };
-                seen = Some(version);
-                if let Some(notice) = news {
-                    return Some((notice, (register, key, seen)));
+                let version = Some(register.version(&key));
+                if version != seen {
+                    return Some((Notice::Wake, (register, key, version)));
                 }
                 written.await;
             }
-        }))
+        });
+        Box::pin(futures_lite::stream::once(Notice::Listening).chain(changes))
     }
 }

@@ -50,12 +50,12 @@ mod uncommitted;
 pub(crate) use client::Client;
 pub use error::{StoreError, StoreErrorCode};
 #[cfg(all(feature = "etcd", unix))]
-pub use etcd::EtcdRegister;
+pub use etcd::{EtcdRegister, EtcdVersion};
 #[cfg(feature = "_sql")]
 pub use fenced::Fenced;
 #[cfg(feature = "_sql")]
 pub(crate) use fenced::fence;
-pub use in_memory::InMemory;
+pub use in_memory::InMemoryRegister;
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
@@ -123,7 +123,7 @@ pub trait Store: Send + 'static {
     }
 
     /// Called once, before the first query, with the clock by which the elector goes. The default
-    /// ignores it.
+    /// ignores it. A store that wraps another must pass it on, as it must [`prepare`](Self::prepare).
     fn set_clock(&mut self, clock: Clock) {
         let _ = clock;
     }

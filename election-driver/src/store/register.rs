@@ -5,7 +5,7 @@ use super::{Clock, Notifications, Pause, Store, StoreError};
 use crate::now;
 use election_core::{
     Candidate, Drift, Epoch, Namespace,
-    lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
+    lease::{Answer, Candidacy, Config, Failure, Query, Registration, Round, Row},
     register::{Candidates, Client, Key, Leader, Next, Reply, Request, ValueError},
     sql::CandidateRow,
 };
@@ -30,6 +30,12 @@ use uuid::Uuid;
 pub trait Register: Send + 'static {
     /// The version of a value. Two versions of one key are never the same, whatever it held.
     type Version: Clone + Send + Sync + 'static;
+
+    /// Called once, before the first call of an elector, with its timing: a call should end well within
+    /// [`Config::attempt_timeout`]. The default ignores it.
+    fn prepare(&mut self, config: &Config) {
+        let _ = config;
+    }
 
     /// Reads the value of a key and its version; `None` if there is none.
     ///
@@ -70,7 +76,8 @@ pub trait Register: Send + 'static {
 /// ([`Leader`], [`Candidates`]). Give each [`Election`](crate::Election) a clone; how many of them
 /// share a connection is the register's matter.
 ///
-/// It needs no clock but this process's own. Whoever takes over from a leader that has crashed has seen
+/// The store remembers every election that it was asked about: for names that come from outside, take a
+/// new clone for each call. It needs no clock but this process's own. Whoever takes over from a leader that has crashed has seen
 /// its value unchanged for a whole lease, so a process that has just started waits that long.
 pub struct RegisterStore<R: Register> {
     register: R,
@@ -128,9 +135,8 @@ impl<R: Register> RegisterStore<R> {
         Ok(listed.live(wall_ms()).collect())
     }
 
-    /// Asks the leader to resign: that of one epoch, or whoever leads. Returns the epoch that was asked;
-    /// none if nobody leads, or another epoch does. The leader learns of it when it next reads or
-    /// renews.
+    /// Asks the holder of one term to resign. Returns whether that term is held. The holder learns of the
+    /// request when it next reads or renews.
     ///
     /// # Errors
     /// If the register cannot be written. After an error of kind `Ambiguous` the leader may have been
@@ -138,7 +144,26 @@ impl<R: Register> RegisterStore<R> {
     pub async fn request_resign(
         &mut self,
         namespace: &Namespace,
-        epoch: Option<Epoch>,
+        epoch: Epoch,
+    ) -> Result<bool, StoreError> {
+        self.ask_to_resign(namespace, Some(epoch)).await.map(|asked| asked.is_some())
+    }
+
+    /// Asks the current leader to resign. Returns the term that was asked; none if nobody leads.
+    ///
+    /// # Errors
+    /// As for [`request_resign`](Self::request_resign).
+    pub async fn request_resign_of_leader(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<Epoch>, StoreError> {
+        self.ask_to_resign(namespace, None).await
+    }
+
+    async fn ask_to_resign(
+        &mut self,
+        namespace: &Namespace,
+        mut epoch: Option<Epoch>,
     ) -> Result<Option<Epoch>, StoreError> {
         let key = name(namespace, Key::Leader);
         loop {
@@ -150,14 +175,16 @@ impl<R: Register> RegisterStore<R> {
             {
                 return Ok(asked);
             }
+            epoch = asked; // not its successor
         }
     }
 
     /// Stands for election once: takes the lease if it is vacant or has run out, renews it if it is the
     /// candidate's own, and never preempts another's. Returns who leads after the call. The store
-    /// remembers what it has seen: keep it between calls, or nobody ever takes over from a leader that
-    /// has crashed. A call more than a lease after such a crash takes over only if an earlier call has
-    /// seen the leader's last renewal, a lease or more before.
+    /// remembers what it has read: keep it between calls. A crashed leader is succeeded by a call that comes
+    /// a lease and the drift after an earlier call has read the last renewal.
+    ///
+    /// Dropping the future may leave the call done or not done; call again.
     ///
     /// Nothing stops leader work when the lease ends: gate the work with
     /// [`is_leader`](Self::is_leader). [`Election`](crate::Election) does all that by itself. Do not
@@ -168,13 +195,7 @@ impl<R: Register> RegisterStore<R> {
     /// call again.
     pub async fn elect(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
         let registration = who.registration().clone();
-        let mut round = who.elect();
-        loop {
-            let answer = self.ask(&registration, round.query()).await?;
-            if let Some(row) = round.advance(answer) {
-                return Ok(row);
-            }
-        }
+        self.play(&registration, who.elect()).await
     }
 
     /// Gives up the lease, if the candidate holds it, and leaves the list. Returns the row as it was
@@ -184,9 +205,16 @@ impl<R: Register> RegisterStore<R> {
     /// If the register cannot be written.
     pub async fn unregister_candidate(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
         let registration = who.registration().clone();
-        let mut round = who.unregister();
+        self.play(&registration, who.unregister()).await
+    }
+
+    async fn play(
+        &mut self,
+        registration: &Registration,
+        mut round: Round<'_>,
+    ) -> Result<Row, StoreError> {
         loop {
-            let answer = self.ask(&registration, round.query()).await?;
+            let answer = self.ask(registration, round.query()).await?;
             if let Some(row) = round.advance(answer) {
                 return Ok(row);
             }
@@ -230,7 +258,10 @@ impl<R: Register> RegisterStore<R> {
                 Next::Conflict => break,
             }
         }
-        let context = format!("key {key:?}: other processes wrote it again and again");
+        let context = format!(
+            "key {key:?}: five writes in a row came too late, since others wrote it; the next question \
+             tries again, and if this persists, something else writes the key"
+        );
         Err(StoreError::new(Failure::Conflict, context))
     }
 }
@@ -259,6 +290,7 @@ fn wall_ms() -> i64 {
 
 impl<R: Register> Store for RegisterStore<R> {
     fn prepare(&mut self, config: &Config) {
+        self.register.prepare(config);
         self.drift = config.drift();
         self.clients.clear();
     }

@@ -221,23 +221,20 @@ impl Etcd {
     /// Waits until a member leads the others.
     ///
     /// # Panics
-    /// If none does in forty seconds; quotes what they say.
+    /// If none does, or a member has ended by itself.
     pub fn wait_until_led(&self) -> usize {
-        for _ in 0..60 {
-            if let Some(leader) = self.leader() {
-                return leader;
+        eventually("a leader of etcd", || {
+            for (at, member) in self.members.iter().enumerate() {
+                let pid = member.process.as_ref().and_then(|it| i32::try_from(it.id()).ok());
+                if pid.is_some_and(|pid| !super::process::alive(pid)) {
+                    panic!(
+                        "a member has ended: {}",
+                        fs::read_to_string(self.log(at)).unwrap_or_default()
+                    );
+                }
             }
-            let log = (0..self.size()).map(|at| fs::read_to_string(self.log(at)));
-            let log: Vec<_> = log.map(Result::unwrap_or_default).collect();
-            let dead = self.members.iter().any(|member| {
-                member.process.as_ref().is_some_and(|process| {
-                    i32::try_from(process.id()).is_ok_and(|pid| !super::process::alive(pid))
-                })
-            });
-            assert!(!dead, "a member has ended: {}", log.join("\n"));
-            std::thread::sleep(std::time::Duration::from_millis(500));
-        }
-        panic!("no member leads")
+            self.leader()
+        })
     }
 
     /// Kills a member (SIGKILL).

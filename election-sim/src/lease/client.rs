@@ -91,14 +91,13 @@ fn version(leader: &Leader) -> Option<Version> {
 fn value(row: &Leader) -> String {
     let millis = |number| Duration::from_millis(u64::try_from(number).unwrap_or(0));
     let held = row.holder.is_some();
-    let leader = register::Leader {
-        epoch: Epoch::new(row.term),
-        elected_ms: row.elected_ms,
-        holder: row.holder.clone(),
-        ttl: if held { millis(row.ttl_ms) } else { Duration::ZERO },
-        renewals: if held { row.renewals } else { 0 },
-        resign_requested: held && row.resign_requested == Some(row.term),
-    };
+    let mut leader = register::Leader::default();
+    (leader.epoch, leader.elected_ms) = (Epoch::new(row.term), row.elected_ms);
+    if held {
+        leader.holder.clone_from(&row.holder);
+        (leader.ttl, leader.renewals) = (millis(row.ttl_ms), row.renewals);
+        leader.resign_requested = row.resign_requested == Some(row.term);
+    }
     leader.to_string()
 }
 

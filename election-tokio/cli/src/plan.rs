@@ -102,6 +102,10 @@ impl Venue {
     fn is_witness(&self) -> bool {
         matches!(self, Self::Cluster(part) if part.is_witness())
     }
+
+    fn is_etcd(&self) -> bool {
+        matches!(self, Self::Database(candidacy) if candidacy.place.store.dialect().is_none())
+    }
 }
 
 /// How this process stands for election in a database.
@@ -157,6 +161,13 @@ impl Plan {
         if self.venue.is_witness() && (wait.is_some() || once) {
             return Err(Failed::new(
                 "a witness is never elected, so it has nothing to wait for: remove --wait or --try",
+            ));
+        }
+        if once && self.venue.is_etcd() {
+            return Err(Failed::new(
+                "--try does not work on etcd, which does not say how old a lease is: a process that has \
+                 just started cannot tell that a lease has run out; use --wait with more than 1.1 times \
+                 the longest lease (--ttl or --at-least-for)",
             ));
         }
         Ok(Self { wait, once, conflict: conflict_exit_code, ..self })

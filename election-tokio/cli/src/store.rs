@@ -223,7 +223,7 @@ impl AnyStore {
         on_any!(
             self,
             store => store.request_resign_of_leader(namespace).await,
-            etcd => etcd.store.request_resign(namespace, None).await
+            etcd => etcd.store.request_resign_of_leader(namespace).await
         )
     }
 }

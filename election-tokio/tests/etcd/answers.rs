@@ -69,7 +69,7 @@ async fn a_write_without_an_answer_is_not_repeated(_: OnNothing) {
         |path: &str| reads(path).unwrap_or_default(),
         |path: &str| reads(path).unwrap_or("hang".to_owned()),
         |path: &str| reads(path).unwrap_or(http(200, "{}")),
-        |path: &str| reads(path).unwrap_or(http(200, "no JSON")),
+        |path: &str| reads(path).unwrap_or(http(200, "not JSON")),
         |path: &str| {
             reads(path).unwrap_or(http(503, r#"{"message":"etcdserver: request timed out"}"#))
         },
@@ -106,14 +106,14 @@ async fn a_write_that_is_refused_goes_to_the_next(_: OnNothing) {
         let (other, asked) = server(takes).await;
         let mut register = register(&format!("etcd://127.0.0.1:{one},127.0.0.1:{other}"));
         register = register.timeout(Duration::from_secs(3));
-        assert_eq!(register.write("key", "value", None).await.unwrap(), Some(3));
+        assert!(register.write("key", "value", None).await.unwrap().is_some());
         assert_eq!(asked_for_writes(&asked), 1);
     }
 }
 
 async fn an_answer_that_is_none_names_its_endpoint(_: OnNothing) {
     for (answer, words) in [
-        ((|_: &str| http(200, "[]")) as fn(&str) -> String, "no JSON"),
+        ((|_: &str| http(200, "[]")) as fn(&str) -> String, "not JSON"),
         (|_: &str| http(200, "{}"), "no header"),
         (|_: &str| http(200, &" ".repeat((1 << 20) + 1)), "longer than 1 MiB"),
         (|_: &str| http(404, "Not Found"), "--enable-grpc-gateway"),

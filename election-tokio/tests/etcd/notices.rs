@@ -1,9 +1,9 @@
 //! What a watch tells. Where a lease lasts fifteen minutes and a poll comes after five, only a watch can
 //! make something happen within the time that a test waits.
 
-use crate::places::{OnEtcd, register, store};
+use crate::places::{OnEtcd, register};
 use election_driver::{Notice, Register as _, Runtime as _, conformance::Stores};
-use election_tokio::{Election, Handle, Notifications, Pause, Tokio};
+use election_tokio::{Notifications, Pause, Tokio};
 use futures_lite::StreamExt as _;
 use std::{
     sync::Arc,
@@ -12,31 +12,16 @@ use std::{
 
 const LONG: Duration = Duration::from_secs(900);
 
-/// A leader, and a follower that asks this member first.
-async fn led(place: &OnEtcd, first: usize) -> (Handle, Handle) {
+async fn a_resignation_wakes_the_follower(place: OnEtcd) {
     let leader = place.elector("a", LONG);
     leader.elected().await.unwrap();
-    let url = format!("etcd://{}", place.cluster().hosts_from(first));
-    let follower = Election::builder("test").node("b").ttl(LONG).store(store(&url));
-    let follower = follower.build().unwrap().start();
+    let follower = place.elector("b", LONG);
     follower.watch().until(|status| status.leader.is_some()).await;
-    (leader, follower)
-}
-
-async fn a_resignation_wakes_the_follower(place: OnEtcd) {
-    let (leader, follower) = led(&place, 0).await;
     let told = Instant::now();
     leader.resign().await.unwrap();
     follower.elected().await.unwrap();
     println!("the next leads {:?} after the call to resign", told.elapsed());
     assert!(told.elapsed() < Duration::from_secs(10), "{:?}", told.elapsed());
-}
-
-async fn a_watch_outlives_its_member(place: OnEtcd) {
-    let (leader, follower) = led(&place, 1).await;
-    place.cluster().kill(1);
-    leader.resign().await.unwrap();
-    follower.elected().await.unwrap();
 }
 
 fn notices(place: &OnEtcd, first: usize) -> Notifications {
@@ -105,7 +90,6 @@ async fn a_silent_member_is_asked_again_and_left(place: OnEtcd) {
 tests! {
     a_silent_member_is_asked_again_and_left: etcd;
     a_resignation_wakes_the_follower: etcd;
-    a_watch_outlives_its_member: etcd;
     changes_and_gaps_are_told: etcd;
     a_member_without_the_others_tells_nothing: etcd;
 }

@@ -20,7 +20,15 @@ use futures_lite::{
     io::{AsyncRead, AsyncWrite},
 };
 use serde_json::Value;
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 /// What all clones share.
 struct Shared {
@@ -115,17 +123,25 @@ impl<N: Network> Client<N> {
         for _ in 0..self.lookups.len() + usize::from(self.kept.is_some()) {
             let at = self.turn();
             let (runtime, share) = (self.runtime.clone(), self.share());
-            let mut sent = false;
-            let asked = self.ask(at, question, reading, &mut sent);
-            let why = match in_time(&runtime, share, asked).await {
+            let (limit, sent) = (self.limit, AtomicBool::new(false));
+            let outcome = {
+                let mut asked = pin!(self.ask(at, question, reading, &sent));
+                match in_time(&runtime, share, asked.as_mut()).await {
+                    None if sent.load(Ordering::Relaxed) => {
+                        in_time(&runtime, limit.saturating_sub(share), asked).await
+                    }
+                    outcome => outcome,
+                }
+            };
+            let why = match outcome {
                 Some(Ok(answer)) => {
                     self.stay(at);
                     return Ok(answer);
                 }
                 Some(Err(Final(error))) => return Err(error.in_context(&self.endpoint(at))),
                 Some(Err(Elsewhere(why))) => why,
-                None if sent => {
-                    let why = format!("{}: no answer in {share:?}", self.endpoint(at));
+                None if sent.load(Ordering::Relaxed) => {
+                    let why = format!("{}: no answer in {limit:?}", self.endpoint(at));
                     return Err(StoreError::new(Failure::Ambiguous, why));
                 }
                 None => format!("no answer in {share:?}"),
@@ -144,7 +160,7 @@ impl<N: Network> Client<N> {
         at: usize,
         question: &Question<'_>,
         reading: Reading<T>,
-        sent: &mut bool,
+        sent: &AtomicBool,
     ) -> Result<T, Trouble> {
         let kept = match self.kept.take() {
             Some(mut link) => link.is_open(at).await.then_some(link),
@@ -156,13 +172,13 @@ impl<N: Network> Client<N> {
                 let mut link = self.open(at).await?;
                 if question.is_write() {
                     // Whatever is wrong here, it is better known before than after the write.
-                    self.exchange(&mut link, &question.read(), &mut false).await?;
+                    self.exchange(&mut link, &question.read(), &AtomicBool::new(false)).await?;
                 }
                 link
             }
         };
         let answer = self.exchange(&mut link, question, sent).await?;
-        *sent = false;
+        sent.store(false, Ordering::Relaxed);
         let answer = reading(&answer).map_err(|why| malformed(question, &why))?;
         self.kept = Some(link);
         Ok(answer)
@@ -175,7 +191,11 @@ impl<N: Network> Client<N> {
         };
         let address = lookup.address().clone();
         let found = lookup.look_up(&self.runtime, share / 4).await;
-        let found = found.map_err(|error| Elsewhere(format!("its name means nothing: {error}")))?;
+        let found = found.map_err(|error| {
+            Elsewhere(format!(
+                "its name cannot be resolved: {error}; correct the URL, or check the name server"
+            ))
+        })?;
         let share = share / u32::try_from(2 * found.addresses.len()).unwrap_or(u32::MAX).max(1);
         let mut why = "its name has no address".to_owned();
         for number in found.addresses {
@@ -184,7 +204,9 @@ impl<N: Network> Client<N> {
                     let socket = secured(&self.shared.url, stream, &address).await?;
                     return Link::open(at, socket, address.to_string()).await.map_err(Elsewhere);
                 }
-                Some(Err(error)) => why = format!("{number}: {error}"),
+                Some(Err(error)) => {
+                    why = format!("{number}: {error}: start etcd there, or correct the URL");
+                }
                 None => why = format!("{number} accepts no connection"),
             }
         }
@@ -201,19 +223,20 @@ impl<N: Network> Client<N> {
         &mut self,
         link: &mut Link<Socket<N>>,
         question: &Question<'_>,
-        sent: &mut bool,
+        sent: &AtomicBool,
     ) -> Result<Value, Trouble> {
         let mut refused = String::new();
         for _ in 0..2 {
             let token = self.token(link).await?;
             let known = self.shared.identity.revision();
-            *sent = question.is_write();
+            sent.store(question.is_write(), Ordering::Relaxed);
             let answer = post(link, question.path(), &token, question.body()).await;
             match answer.map_or_else(unanswered, |(status, body)| judge(status, &body)) {
                 Verdict::Done(answer) => {
                     let header = wire::header(&answer).map_err(|why| unclear(question, why))?;
                     let follows = self.shared.identity.follows(header, known);
-                    return follows.map(|()| answer).map_err(|why| Final(fatal(why, None)));
+                    // Wherever it was made, a write was made.
+                    return follows.map(|()| answer).map_err(|why| malformed(question, &why));
                 }
                 Verdict::Unclear(why) => return Err(unclear(question, why)),
                 Verdict::Elsewhere(why) => return Err(Elsewhere(why)),
@@ -223,7 +246,7 @@ impl<N: Network> Client<N> {
                 }
                 Verdict::Login(why) => (self.token, refused) = (None, why),
             }
-            *sent = false;
+            sent.store(false, Ordering::Relaxed);
         }
         Err(self.without_login(refused))
     }
@@ -253,7 +276,12 @@ impl<N: Network> Client<N> {
             Ok((status, body)) => match judge(status, &body) {
                 Verdict::Done(answer) => match wire::text(&answer, "token") {
                     Some(token) => token.to_owned(),
-                    None => return Err(Elsewhere("it gives out no token".to_owned())),
+                    None => {
+                        return Err(Elsewhere(
+                            "it answered the login without a token; check what listens there"
+                                .to_owned(),
+                        ));
+                    }
                 },
                 Verdict::Refused(why, code) => return Err(Final(fatal(why, code))),
                 Verdict::Elsewhere(why) | Verdict::Login(why) | Verdict::Unclear(why) => {
@@ -295,7 +323,9 @@ impl<N: Network> Client<N> {
             Verdict::Elsewhere(why) | Verdict::Refused(why, _) | Verdict::Unclear(why) => {
                 Elsewhere(why)
             }
-            Verdict::Done(_) => Elsewhere("its answer is none".to_owned()),
+            Verdict::Done(_) => {
+                Elsewhere("it answered the watch with an error that is none of etcd's".to_owned())
+            }
         })
     }
 

@@ -61,7 +61,7 @@ impl<S: AsyncWrite + Unpin> Write for Io<S> {
     }
 }
 
-/// A connection. `None` in it once it has ended.
+/// A connection; `connection` is `None` once it has ended.
 pub(super) struct Link<S: AsyncRead + AsyncWrite + Unpin> {
     /// Which of the endpoints is at its other end.
     at: usize,
@@ -111,6 +111,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Link<S> {
         let request = Request::post(path)
             .header("host", &self.host)
             .header("content-type", "application/json")
+            // By this header etcd tells the gateway's requests from others (CVE-2018-16886).
+            .header("accept", "application/json")
             // A member without a leader says so, and does not wait for one.
             .header("grpc-metadata-hasleader", "true");
         let request = match token {

@@ -23,6 +23,7 @@ mod wire;
 use super::{Notifications, Pause, Register, StoreError};
 use crate::Network;
 use client::Client;
+use election_core::lease::Config;
 use std::time::Duration;
 use url::Url;
 use wire::Question;
@@ -63,12 +64,20 @@ impl<N: Network + Default> EtcdRegister<N> {
     /// # Errors
     /// If the URL is malformed; the error says where, and repeats no part of it.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        let (url, prefix) = Url::parse(url)?;
-        Ok(Self { client: Client::new(N::default(), url, LIMIT), prefix })
+        Self::connect_on(N::default(), url)
     }
 }
 
 impl<N: Network> EtcdRegister<N> {
+    /// Like [`connect`](EtcdRegister::connect), on the given runtime.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn connect_on(runtime: N, url: &str) -> Result<Self, StoreError> {
+        let (url, prefix) = Url::parse(url)?;
+        Ok(Self { client: Client::new(runtime, url, LIMIT), prefix })
+    }
+
     /// Where it looks, in words: the members, and the prefix.
     #[must_use]
     pub fn place(&self) -> String {
@@ -86,10 +95,9 @@ impl<N: Network> EtcdRegister<N> {
         self.client.is_exposed()
     }
 
-    /// How long a call may take; ten seconds unless set. Each endpoint has its share of it to answer. An
-    /// elector gives a call up after its own
-    /// [`attempt_timeout`](election_core::lease::Config::attempt_timeout), and the next call then begins
-    /// with the next endpoint.
+    /// How long a call may take; ten seconds unless set. Each endpoint has its share of it to answer, and all
+    /// of the rest once it may be writing, for then no other may be asked. Within an elector it is the
+    /// [`attempt_timeout`](Config::attempt_timeout).
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.client.limit = limit;
@@ -104,26 +112,35 @@ impl<N: Network> EtcdRegister<N> {
     }
 }
 
-impl<N: Network> Register for EtcdRegister<N> {
-    /// The revision of the whole store at which the key was written last.
-    type Version = i64;
+/// The revision of the whole store at which a key was written last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EtcdVersion(i64);
 
-    async fn read(&mut self, key: &str) -> Result<Option<(String, i64)>, StoreError> {
+impl<N: Network> Register for EtcdRegister<N> {
+    type Version = EtcdVersion;
+
+    fn prepare(&mut self, config: &Config) {
+        self.client.limit = config.attempt_timeout();
+    }
+
+    async fn read(&mut self, key: &str) -> Result<Option<(String, EtcdVersion)>, StoreError> {
         let key = self.key(key);
-        self.client.call(&Question::Read { key: &key }, wire::found).await
+        let found = self.client.call(&Question::Read { key: &key }, wire::found).await?;
+        Ok(found.map(|(value, revision)| (value, EtcdVersion(revision))))
     }
 
     async fn write(
         &mut self,
         key: &str,
         value: &str,
-        expected: Option<&i64>,
-    ) -> Result<Option<i64>, StoreError> {
+        expected: Option<&EtcdVersion>,
+    ) -> Result<Option<EtcdVersion>, StoreError> {
         let key = self.key(key);
         // A key that does not exist has revision 0.
-        let expected = expected.copied().unwrap_or_default();
+        let expected = expected.map_or(0, |version| version.0);
         let question = Question::Write { key: &key, value, expected };
-        self.client.call(&question, wire::written).await
+        let written = self.client.call(&question, wire::written).await?;
+        Ok(written.map(EtcdVersion))
     }
 
     fn watch(&mut self, key: &str, pause: Pause) -> Notifications {

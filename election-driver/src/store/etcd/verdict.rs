@@ -36,7 +36,7 @@ const LOGIN: [&str; 4] = [
 ];
 
 /// Refusals, and what to do.
-const REFUSED: [(&str, &str, Option<StoreErrorCode>); 6] = [
+const REFUSED: [(&str, &str, Option<StoreErrorCode>); 4] = [
     (
         "etcdserver: permission denied",
         "let a role of the user read and write the keys of the elections: etcdctl role \
@@ -48,19 +48,12 @@ const REFUSED: [(&str, &str, Option<StoreErrorCode>); 6] = [
         "correct user and password in the URL, or create the user: etcdctl user add USER",
         Some(StoreErrorCode::Login),
     ),
-    (
-        "etcdserver: user name not found",
-        "correct the user in the URL, or create it: etcdctl user add USER",
-        Some(StoreErrorCode::Login),
-    ),
-    (
-        "etcdserver: mvcc: database space exceeded",
-        "raise --quota-backend-bytes, or compact and defragment, then etcdctl alarm disarm",
-        None,
-    ),
     ("etcdserver: request is too large", "raise --max-request-bytes", None),
     ("etcdserver: corrupt cluster", "restore the member that etcdctl alarm list names", None),
 ];
+
+/// Said of a write that crosses the quota, too, which is executed all the same.
+const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
 /// What etcd has against a request. In some versions it stands in `error`, and of a watch below that.
 fn reason(answer: &Value) -> Option<&str> {
@@ -72,8 +65,10 @@ pub(super) fn judge(status: u16, body: &[u8]) -> Verdict {
     let answer = serde_json::from_slice::<Value>(body).ok();
     if status == 200 {
         let object = answer.filter(Value::is_object);
-        return object
-            .map_or_else(|| Verdict::Unclear("its answer is no JSON".to_owned()), Verdict::Done);
+        return object.map_or_else(
+            || Verdict::Unclear("its answer is not JSON; check what listens there".to_owned()),
+            Verdict::Done,
+        );
     }
     let Some(said) = answer.as_ref().and_then(reason) else {
         let hint = match status {
@@ -81,13 +76,24 @@ pub(super) fn judge(status: u16, body: &[u8]) -> Verdict {
                 "; it is no etcd of 3.4 or newer, or its JSON gateway is off \
                           (--enable-grpc-gateway)"
             }
+            400 if body.starts_with(b"CommonName of client") => {
+                "; etcd's gateway accepts no client certificate with a common name while \
+                 authentication is enabled: use one without, and USER:PASSWORD@ in the URL"
+            }
             400 => "; etcd may want TLS here: write etcds:// in the URL",
+            421 => "; add the host to etcd's --host-whitelist, or write etcds:// in the URL",
             _ => "",
         };
         return Verdict::Unclear(format!("it answers with HTTP status {status}{hint}"));
     };
     if NOT_EXECUTED.contains(&said) {
         return Verdict::Elsewhere(said.to_owned());
+    }
+    if said == NO_SPACE {
+        return Verdict::Unclear(format!(
+            "{said}; raise --quota-backend-bytes, or compact and defragment, then run etcdctl alarm \
+             disarm"
+        ));
     }
     if LOGIN.contains(&said) {
         return Verdict::Login(said.to_owned());
@@ -129,7 +135,7 @@ mod tests {
             (400, "etcdserver: revision of auth store is old", Kind::Login),
             (403, "etcdserver: permission denied", Kind::Refused),
             (400, "etcdserver: authentication failed, invalid user ID or password", Kind::Refused),
-            (429, "etcdserver: mvcc: database space exceeded", Kind::Refused),
+            (429, "etcdserver: mvcc: database space exceeded", Kind::Unclear),
             (400, "etcdserver: request is too large", Kind::Refused),
             (503, "etcdserver: request timed out", Kind::Unclear),
             (
@@ -169,11 +175,13 @@ mod tests {
     fn an_answer_that_is_none_leaves_all_open() {
         assert_eq!(judge(200, b"{}"), Verdict::Done(json!({})));
         for (status, body, words) in [
-            (200, "", "no JSON"),
-            (200, "[]", "no JSON"),
-            (200, "<html>", "no JSON"),
+            (200, "", "not JSON"),
+            (200, "[]", "not JSON"),
+            (200, "<html>", "not JSON"),
             (404, "Not Found", "--enable-grpc-gateway"),
             (400, "Client sent an HTTP request to an HTTPS server.", "TLS"),
+            (400, "CommonName of client sending a request", "certificate with a common name"),
+            (421, "", "--host-whitelist"),
             (502, "{}", "status 502"),
             (503, r#"{"message":7}"#, "status 503"),
             (503, r#"{"message":"a\nb"}"#, "a\\nb"),

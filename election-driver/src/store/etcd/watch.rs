@@ -60,7 +60,10 @@ impl<N: Network> Watch<N> {
                 None
             };
             // If it has nothing to tell, it is begun anew, which is no news.
-            let Some(news) = or(async { Some(lines.next().await) }, silent).await else { continue };
+            let Some(news) = or(async { Some(lines.next().await) }, silent).await else {
+                self.wait = Duration::ZERO;
+                continue;
+            };
             match news.and_then(|news| self.judge(news, lines.at)) {
                 Ok(()) => self.lines = Some(lines),
                 Err(why) => self.lost(format!("{}: {why}", lines.endpoint)),
@@ -73,14 +76,16 @@ impl<N: Network> Watch<N> {
             News::Listens { cluster } => {
                 self.client.belongs(cluster)?;
                 self.client.stay(at);
-                self.wait = Duration::ZERO;
                 if self.listens.replace(true) != Some(true) {
                     self.notices.push_back(Notice::Listening);
                 }
                 // Something may have changed before.
                 self.notices.push_back(Notice::Wake);
             }
-            News::Changed => self.notices.push_back(Notice::Wake),
+            News::Changed => {
+                self.wait = Duration::ZERO;
+                self.notices.push_back(Notice::Wake);
+            }
             News::Nothing => {}
             News::Ends(why) => return Err(why),
         }

@@ -125,11 +125,11 @@ pub(super) enum News {
 /// If it is malformed.
 pub(super) fn news(line: &[u8]) -> Result<News, String> {
     let line: Value =
-        serde_json::from_slice(line).map_err(|_| "what it tells of changes is no JSON")?;
+        serde_json::from_slice(line).map_err(|_| "a line of the watch is not JSON")?;
     if let Some(error) = line.get("error") {
         return Ok(News::Ends(short(text(error, "message").unwrap_or("it gives no reason"))));
     }
-    let result = line.get("result").ok_or("what it tells of changes has no result")?;
+    let result = line.get("result").ok_or("a line of the watch has no result")?;
     let is = |field| result.get(field).and_then(Value::as_bool) == Some(true);
     if is("canceled") {
         let reason = text(result, "cancel_reason").filter(|reason| !reason.is_empty());

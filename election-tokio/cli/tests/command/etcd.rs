@@ -25,6 +25,8 @@ fn a_job_runs_on_etcd_and_its_successor_too() {
         let listed = parsed(&text(&world.output(&mut world.on(&url, "list", &["--json"]))));
         (listed.len() == 2 && listed[0]["leads"] == true).then_some(())
     });
+    let told = text(&world.output(&mut world.on(&url, "status", &[])));
+    assert!(told.contains("for another ") && !told.contains("the row itself"), "{told}");
     let mut check = world.on(&url, "check", &["--quiet", "--node", "first"]);
     assert_eq!(world.output(&mut check).status.code(), Some(0));
 
@@ -47,6 +49,7 @@ fn what_etcd_does_not_have_is_refused() {
         ("status", &["--schema", "ops"], "etcd has no schemas; leave --schema out"),
         ("list", &["--elections"], "name one (--name)"),
         ("status", &[], "etcd at 127.0.0.1:1"),
+        ("hold", &["--try"], "--try does not work on etcd"),
     ] {
         let output = world.output(&mut world.on(url, command, options));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
