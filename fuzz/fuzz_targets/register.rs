@@ -120,7 +120,9 @@ fuzz_target!(|play: Play<'_>| {
                 }
             };
             match (&reply, &write) {
-                (Reply::Found(value), _) => told[usize::from(key == Key::Candidates)] = value.clone(),
+                (Reply::Found(value), _) => {
+                    told[usize::from(key == Key::Candidates)] = value.clone()
+                }
                 (Reply::Written(version), Some(value)) => {
                     told[usize::from(key == Key::Candidates)] = Some((value.clone(), *version));
                 }
