@@ -37,6 +37,11 @@ pub trait Register: Send + 'static {
         let _ = config;
     }
 
+    /// What an operator calls a key, for messages. The default is the key itself.
+    fn shown(&self, key: &str) -> String {
+        format!("{key:?}")
+    }
+
     /// Reads the value of a key and its version; `None` if there is none.
     ///
     /// # Errors
@@ -131,7 +136,8 @@ impl<R: Register> RegisterStore<R> {
     ) -> Result<Vec<CandidateRow>, StoreError> {
         let key = name(namespace, Key::Candidates);
         let Some((value, _)) = self.register.read(&key).await? else { return Ok(Vec::new()) };
-        let listed: Candidates = value.parse().map_err(|why| refused(why, &key))?;
+        let listed: Candidates =
+            value.parse().map_err(|why| refused(why, &self.register.shown(&key)))?;
         Ok(listed.live(wall_ms()).collect())
     }
 
@@ -168,7 +174,8 @@ impl<R: Register> RegisterStore<R> {
         let key = name(namespace, Key::Leader);
         loop {
             let Some((value, version)) = self.register.read(&key).await? else { return Ok(None) };
-            let mut leader: Leader = value.parse().map_err(|why| refused(why, &key))?;
+            let mut leader: Leader =
+                value.parse().map_err(|why| refused(why, &self.register.shown(&key)))?;
             let asked = leader.ask_to_resign(epoch);
             let value = leader.to_string();
             if asked.is_none() || self.register.write(&key, &value, Some(&version)).await?.is_some()
@@ -252,15 +259,19 @@ impl<R: Register> RegisterStore<R> {
                     written.map_or(Reply::Changed, Reply::Written)
                 }
             };
-            match client.advance(reply, (self.clock)()).map_err(|why| refused(why, &key))? {
+            match client
+                .advance(reply, (self.clock)())
+                .map_err(|why| refused(why, &self.register.shown(&key)))?
+            {
                 Next::Ask => {}
                 Next::Answer(answer) => return Ok(answer),
                 Next::Conflict => break,
             }
         }
         let context = format!(
-            "key {key:?}: five writes in a row came too late, since others wrote it; the next question \
-             tries again, and if this persists, something else writes the key"
+            "key {}: five writes in a row came too late, since others wrote it; the next question \
+             tries again, and if this persists, something else writes the key",
+            self.register.shown(&key)
         );
         Err(StoreError::new(Failure::Conflict, context))
     }
@@ -278,8 +289,8 @@ fn name(namespace: &Namespace, key: Key) -> String {
     format!("{}/{kind}", namespace.as_str())
 }
 
-fn refused(why: ValueError, key: &str) -> StoreError {
-    StoreError::new(Failure::Fatal, format!("key {key:?}: {why}"))
+fn refused(why: ValueError, shown: &str) -> StoreError {
+    StoreError::new(Failure::Fatal, format!("key {shown}: {why}"))
 }
 
 /// By this machine's clock, which may be wrong: nothing depends on it.

@@ -24,7 +24,7 @@ use std::{
     future::Future,
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -34,6 +34,20 @@ use std::{
 struct Shared {
     url: Url,
     identity: Identity,
+    /// Of the login; empty if the cluster wants none. A login costs etcd far more than a question.
+    token: Mutex<Option<String>>,
+}
+
+impl Shared {
+    fn token(&self) -> MutexGuard<'_, Option<String>> {
+        // No panic leaves it half written.
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a token that was refused, unless another has taken its place.
+    fn forget(&self, refused: &str) {
+        self.token().take_if(|token| token == refused);
+    }
 }
 
 pub(super) type Socket<N> = Transport<<N as Network>::Stream>;
@@ -48,8 +62,6 @@ pub(super) struct Client<N: Network> {
     next: usize,
     /// The connection that the last call has left.
     kept: Option<Link<Socket<N>>>,
-    /// Empty if the cluster wants none.
-    token: Option<String>,
 }
 
 /// Why an endpoint gave no answer.
@@ -64,12 +76,13 @@ use Trouble::{Elsewhere, Final};
 
 impl<N: Network> Client<N> {
     pub(super) fn new(runtime: N, url: Url, limit: Duration) -> Self {
-        Self::of(Arc::new(Shared { url, identity: Identity::default() }), runtime, limit)
+        let (identity, token) = (Identity::default(), Mutex::default());
+        Self::of(Arc::new(Shared { url, identity, token }), runtime, limit)
     }
 
     fn of(shared: Arc<Shared>, runtime: N, limit: Duration) -> Self {
         let lookups = shared.url.endpoints.iter().cloned().map(Lookup::new).collect();
-        Self { shared, runtime, limit, lookups, next: 0, kept: None, token: None }
+        Self { shared, runtime, limit, lookups, next: 0, kept: None }
     }
 
     /// A client of the same cluster, with connections of its own.
@@ -244,7 +257,10 @@ impl<N: Network> Client<N> {
                     let why = format!("key {:?}: {why}", question.key());
                     return Err(Final(fatal(why, code)));
                 }
-                Verdict::Login(why) => (self.token, refused) = (None, why),
+                Verdict::Login(why) => {
+                    self.shared.forget(&token);
+                    refused = why;
+                }
             }
             sent.store(false, Ordering::Relaxed);
         }
@@ -264,7 +280,7 @@ impl<N: Network> Client<N> {
 
     /// The token of this client; a new one, if there is none.
     async fn token(&mut self, link: &mut Link<Socket<N>>) -> Result<String, Trouble> {
-        if let Some(token) = &self.token {
+        if let Some(token) = &*self.shared.token() {
             return Ok(token.clone());
         }
         let Some((user, password)) = &self.shared.url.login else { return Ok(String::new()) };
@@ -289,7 +305,7 @@ impl<N: Network> Client<N> {
                 }
             },
         };
-        Ok(self.token.insert(token).clone())
+        Ok(self.shared.token().insert(token).clone())
     }
 
     /// Begins to watch a key, at the endpoint whose turn it is. Whether it does is told by the first of
@@ -303,8 +319,6 @@ impl<N: Network> Client<N> {
             Some(Err(Final(error))) => error.to_string(),
             None => format!("no answer in {share:?}"),
         };
-        // It may be the reason.
-        self.token = None;
         Err(format!("{}: {lines}", self.endpoint(at)))
     }
 
@@ -319,7 +333,10 @@ impl<N: Network> Client<N> {
             return Ok(Lines::new(at, endpoint, link, body));
         }
         Err(match judge(status, &link.rest(body).await.map_err(Elsewhere)?) {
-            Verdict::Login(why) => self.without_login(why),
+            Verdict::Login(why) => {
+                self.shared.forget(&token);
+                self.without_login(why)
+            }
             Verdict::Elsewhere(why) | Verdict::Refused(why, _) | Verdict::Unclear(why) => {
                 Elsewhere(why)
             }

@@ -123,6 +123,10 @@ impl<N: Network> Register for EtcdRegister<N> {
         self.client.limit = config.attempt_timeout();
     }
 
+    fn shown(&self, key: &str) -> String {
+        format!("{:?} in etcd at {}", self.key(key), self.client.endpoints())
+    }
+
     async fn read(&mut self, key: &str) -> Result<Option<(String, EtcdVersion)>, StoreError> {
         let key = self.key(key);
         let found = self.client.call(&Question::Read { key: &key }, wire::found).await?;
