@@ -4,13 +4,22 @@
 
 use election_driver::conformance::{OnRegister, register::keeps_its_promises};
 use election_tokio::{
-    Election, Handle, InMemoryRegister, Register as _, RegisterStore, Status, Tokio,
+    Election, Handle, InMemoryRegister, Register, RegisterStore, Status, Store as _, StoreError,
+    Tokio,
     core::{
-        Candidate, Epoch, Incarnation, Loss, Namespace, NodeId,
-        lease::{Candidacy, Failure, Registration, Row},
+        Candidate, Drift, Epoch, Incarnation, Loss, Namespace, NodeId, Timestamp,
+        lease::{Answer, Candidacy, Config, Failure, Holder, Query, Registration, Row},
+        register::Leader as LeaderValue,
     },
 };
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::runtime::Builder;
 use uuid::Uuid;
 
@@ -29,6 +38,12 @@ mod suite {
 fn start(register: &InMemoryRegister, node: &str) -> Handle {
     let store = RegisterStore::new(register.clone());
     Election::builder("e").node(node).ttl(TTL).store(store).build().unwrap().start()
+}
+
+/// In a new life.
+fn candidate(id: &str) -> Candidate {
+    let incarnation = Incarnation::new(Uuid::new_v4());
+    Candidate { id: NodeId::new(id).unwrap(), incarnation }
 }
 
 async fn followed(handle: &Handle) -> Epoch {
@@ -94,6 +109,75 @@ async fn a_leader_that_is_asked_to_resign_does() {
     assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
 }
 
+/// A register to which somebody else writes this before it is written next.
+#[derive(Clone)]
+struct Overtaken(InMemoryRegister, Option<String>);
+
+impl Register for Overtaken {
+    type Version = u64;
+
+    async fn read(&mut self, key: &str) -> Result<Option<(String, u64)>, StoreError> {
+        self.0.read(key).await
+    }
+
+    async fn write(
+        &mut self,
+        key: &str,
+        value: &str,
+        expected: Option<&u64>,
+    ) -> Result<Option<u64>, StoreError> {
+        if let Some(other) = self.1.take() {
+            let (_, version) = self.0.read(key).await?.unwrap();
+            self.0.write(key, &other, Some(&version)).await?.unwrap();
+        }
+        self.0.write(key, value, expected).await
+    }
+}
+
+#[tokio::test]
+async fn a_successor_is_not_asked_to_resign_instead() {
+    let held = |epoch| {
+        let mut value = LeaderValue::default();
+        (value.epoch, value.ttl) = (Epoch::new(epoch), TTL);
+        let candidate = candidate("a");
+        value.holder = Some(Holder { candidate, label: None });
+        value.to_string()
+    };
+    let mut register = InMemoryRegister::default();
+    register.write("e/leader", &held(7), None).await.unwrap();
+    let (name, successor) = (Namespace::new("e").unwrap(), held(8));
+    let mut store = RegisterStore::new(Overtaken(register.clone(), Some(successor.clone())));
+    assert_eq!(store.request_resign_of_leader(&name).await.unwrap(), None);
+    assert_eq!(register.read("e/leader").await.unwrap().unwrap().0, successor);
+}
+
+/// The store's own clock is set, and so is how far clocks may drift apart.
+#[tokio::test]
+async fn the_drift_that_is_set_makes_the_silence() {
+    let registration = |id| {
+        let (namespace, candidate) = (Namespace::new("e").unwrap(), candidate(id));
+        Registration { namespace, candidate, label: None }
+    };
+    let attempt = Query::Attempt { seen: Epoch::NONE, ttl: TTL, clock_step: Duration::ZERO };
+    let first = RegisterStore::new(InMemoryRegister::default());
+    first.clone().answer(&registration("a"), &attempt).await.unwrap();
+    for (ppm, silence) in [(200, 10_003), (90_000, 10_901)] {
+        let (mut store, b) = (first.clone(), registration("b"));
+        let clock = Arc::new(AtomicU64::new(1 << 40));
+        let read = clock.clone();
+        store.set_clock(Arc::new(move || Timestamp::from_nanos(read.load(Relaxed))));
+        let drift = Drift::from_ppm(ppm).unwrap();
+        store.prepare(&Config::builder().ttl(TTL).drift(drift).build().unwrap());
+        store.answer(&b, &Query::Observe).await.unwrap();
+        clock.fetch_add((silence - 1) * 1_000_000, Relaxed);
+        let answer = store.answer(&b, &attempt).await.unwrap();
+        assert!(matches!(answer, Answer::Seen(_)), "{ppm} ppm: {answer:?}");
+        clock.fetch_add(1_000_000, Relaxed);
+        let answer = store.answer(&b, &attempt).await.unwrap();
+        assert!(matches!(answer, Answer::Won { .. }), "{ppm} ppm: {answer:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_observer_notices_that_nobody_renews() {
     let register = InMemoryRegister::default();
@@ -127,9 +211,7 @@ async fn a_key_of_something_else_is_named() {
 async fn who_elects_call_by_call_takes_over_after_a_lease() {
     const BRIEF: Duration = Duration::from_millis(100);
     let candidacy = |id: &str| {
-        let id = NodeId::new(id).unwrap();
-        let candidate = Candidate { id, incarnation: Incarnation::new(Uuid::new_v4()) };
-        let namespace = Namespace::new("e").unwrap();
+        let (namespace, candidate) = (Namespace::new("e").unwrap(), candidate(id));
         let who = Candidacy::new(Registration { namespace, candidate, label: None });
         who.set_expire(BRIEF).unwrap()
     };

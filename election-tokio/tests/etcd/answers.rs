@@ -17,6 +17,9 @@ type Asked = Arc<Mutex<Vec<String>>>;
 
 const HEADER: &str = r#""header":{"cluster_id":"7","revision":"3"}"#;
 
+/// What comes later than an endpoint's share of six seconds.
+const LATE: &str = "late ";
+
 fn http(status: u16, body: &str) -> String {
     format!("HTTP/1.1 {status} x\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
@@ -51,6 +54,10 @@ async fn serve(mut stream: TcpStream, log: Asked, answer: fn(&str) -> String) {
         match answer(&path) {
             none if none.is_empty() => return,
             hang if hang == "hang" => std::future::pending().await,
+            late if late.starts_with(LATE) => {
+                tokio::time::sleep(Duration::from_millis(3_500)).await; // its disk is slow
+                stream.write_all(&late.as_bytes()[LATE.len()..]).await.unwrap();
+            }
             answer => stream.write_all(answer.as_bytes()).await.unwrap(),
         }
     }
@@ -111,6 +118,19 @@ async fn a_write_that_is_refused_goes_to_the_next(_: OnNothing) {
     }
 }
 
+/// Nobody else may be asked any more.
+async fn a_write_under_way_has_the_whole_time(_: OnNothing) {
+    let slow = |path: &str| {
+        let written = http(200, &format!("{{{HEADER},\"succeeded\":true}}"));
+        reads(path).unwrap_or(LATE.to_owned() + &written)
+    };
+    let (port, asked) = server(slow).await;
+    let mut register = register(&format!("etcd://127.0.0.1:{port}"));
+    register = register.timeout(Duration::from_secs(6));
+    assert!(register.write("key", "value", None).await.unwrap().is_some());
+    assert_eq!(asked_for_writes(&asked), 1);
+}
+
 async fn an_answer_that_is_none_names_its_endpoint(_: OnNothing) {
     for (answer, words) in [
         ((|_: &str| http(200, "[]")) as fn(&str) -> String, "not JSON"),
@@ -132,6 +152,7 @@ async fn an_answer_that_is_none_names_its_endpoint(_: OnNothing) {
 }
 
 tests! {
+    a_write_under_way_has_the_whole_time: by_itself;
     a_write_without_an_answer_is_not_repeated: by_itself;
     a_write_that_is_refused_goes_to_the_next: by_itself;
     an_answer_that_is_none_names_its_endpoint: by_itself;

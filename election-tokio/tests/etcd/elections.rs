@@ -1,6 +1,7 @@
 //! Elections that go on while members fail, or end in time.
 
 use crate::places::{OnEtcd, store};
+use election_testing::Etcd;
 use election_tokio::{Election, Handle, Status};
 use std::time::{Duration, Instant};
 
@@ -35,27 +36,25 @@ async fn renews(leader: &Handle) {
     }
 }
 
-async fn goes_on_while_etcds_leader_is_killed(place: OnEtcd) {
+/// The leader renews while this befalls etcd's own leader, and once it is mended.
+async fn goes_on(place: OnEtcd, fault: fn(&mut Etcd, usize), mend: fn(&mut Etcd, usize)) {
     let (leader, follower, at) = led(&place).await;
-    place.cluster().kill(at);
+    fault(&mut place.cluster(), at);
     renews(&leader).await;
     assert!(!follower.is_leader());
-    place.cluster().restart(at);
+    mend(&mut place.cluster(), at);
     renews(&leader).await;
     leader.shutdown().await;
     follower.elected().await.unwrap();
 }
 
+async fn goes_on_while_etcds_leader_is_killed(place: OnEtcd) {
+    goes_on(place, Etcd::kill, Etcd::restart).await;
+}
+
 /// Its connections stay open, and nothing comes from it.
 async fn goes_on_while_etcds_leader_is_stopped(place: OnEtcd) {
-    let (leader, follower, at) = led(&place).await;
-    place.cluster().freeze(at);
-    renews(&leader).await;
-    assert!(!follower.is_leader());
-    place.cluster().thaw(at);
-    renews(&leader).await;
-    leader.shutdown().await;
-    follower.elected().await.unwrap();
+    goes_on(place, |etcd, at| etcd.freeze(at), |etcd, at| etcd.thaw(at)).await;
 }
 
 async fn ends_in_time_without_a_majority_and_recovers(place: OnEtcd) {
