@@ -55,13 +55,15 @@ impl Lease {
     fn current(&mut self, flight: &Flight, answer: Answer) -> Option<Change> {
         match (flight.kind, answer) {
             (Kind::Poll(Poll::Attempt | Poll::TakeOver), Answer::Won { epoch, remaining }) => {
-                self.polls.failures = 0;
                 self.polls.read_back = None;
                 self.won(flight.asked, epoch, remaining)
             }
             (Kind::Poll(poll), Answer::Seen(row)) => {
-                self.polls.failures = 0;
                 let unresolved = self.polls.read_back.take();
+                // What only tells of a failed attempt is no success: the next may fail alike.
+                if unresolved.is_none() {
+                    self.polls.failures = 0;
+                }
                 self.row_seen(poll, flight.asked, unresolved, row)
             }
             (Kind::Renew, Answer::Renewed { remaining, resign_requested }) => {

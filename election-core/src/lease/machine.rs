@@ -217,6 +217,7 @@ impl Lease {
         self.stay_out = StayOut::No;
         self.published = Published::Own;
         self.view = None;
+        self.polls.failures = 0;
         self.plan_no_poll(asked);
         Some(Change::Elected(tenure))
     }

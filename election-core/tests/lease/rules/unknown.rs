@@ -17,6 +17,29 @@ fn an_unknown_attempt_is_read_back_and_led_from_the_reading() {
     assert!(matches!(hand.query(), Query::Renew { ordinal: 1, .. }), "little time left: extend");
 }
 
+/// A store that takes no writes still answers reads: each look after an attempt finds that it may
+/// attempt again.
+#[test]
+fn attempts_that_are_never_executed_become_rarer() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let mut attempts = 0;
+    while hand.now < 61_000 {
+        match &hand.asked {
+            Some((_, Query::Observe)) => {
+                hand.answer(Answer::Seen(vacant(0)));
+            }
+            Some(_) => {
+                attempts += 1;
+                hand.fail(Failure::Ambiguous);
+            }
+            None => {
+                hand.run_until_asked(70_000);
+            }
+        }
+    }
+    assert!((10..=20).contains(&attempts), "{attempts} attempts in a minute");
+}
+
 #[test]
 fn a_found_term_at_the_end_of_its_ordinals_is_survived() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
@@ -75,7 +98,7 @@ fn a_term_that_was_seen_to_be_over_is_not_found_again() {
     hand.answer(Answer::Seen(held(7, &me, 0, 0))); // it had won, and its lease has ended
     assert!(matches!(hand.query(), Query::Attempt { .. }));
     hand.fail(Failure::Ambiguous);
-    assert_eq!(hand.run_until_asked(16_100), &Query::Observe);
+    assert_eq!(hand.run_until_asked(18_300), &Query::Observe);
     hand.answer(Answer::Seen(held(7, &me, 8_000, 0))); // the clock has gone back
     assert_eq!(hand.leads(), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
