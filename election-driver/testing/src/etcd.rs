@@ -23,6 +23,8 @@ pub struct Etcd {
     founders: usize,
     /// Whether clients have to show certificates, and speak TLS.
     is_encrypted: bool,
+    /// Further arguments of each member.
+    arguments: &'static [&'static str],
 }
 
 struct Member {
@@ -42,7 +44,7 @@ impl Etcd {
     /// If they are not installed or do not start; the message says what to install, or quotes them.
     #[must_use]
     pub fn start() -> Self {
-        Self::of(3, false)
+        Self::of(3, false, &[])
     }
 
     /// Starts one member that is a cluster of its own.
@@ -51,7 +53,16 @@ impl Etcd {
     /// As [`start`](Self::start).
     #[must_use]
     pub fn start_single() -> Self {
-        Self::of(1, false)
+        Self::of(1, false, &[])
+    }
+
+    /// Starts one member with these further arguments.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_single_with(arguments: &'static [&'static str]) -> Self {
+        Self::of(1, false, arguments)
     }
 
     /// Starts one member to which clients speak by TLS, and show a certificate. In
@@ -62,17 +73,17 @@ impl Etcd {
     /// As [`start`](Self::start), or if openssl is not installed.
     #[must_use]
     pub fn start_encrypted() -> Self {
-        Self::of(1, true)
+        Self::of(1, true, &[])
     }
 
-    fn of(size: usize, is_encrypted: bool) -> Self {
+    fn of(size: usize, is_encrypted: bool, arguments: &'static [&'static str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let member = |_| Member { client: free_port(), peer: free_port(), process: None };
         if is_encrypted {
             certify(Kind::MariaDb, directory.path());
         }
         let members = (0..size).map(member).collect();
-        let mut cluster = Self { directory, members, founders: size, is_encrypted };
+        let mut cluster = Self { directory, members, founders: size, is_encrypted, arguments };
         (0..size).for_each(|at| cluster.launch(at));
         cluster.wait_until_led();
         cluster
@@ -159,6 +170,7 @@ impl Etcd {
             }
             command.arg("--client-cert-auth");
         }
+        command.args(self.arguments);
         command.args(["--logger", "zap", "--log-level", "warn"]);
         let errors = log.try_clone().expect("a second handle");
         command.stdin(Stdio::null()).stdout(log).stderr(errors);

@@ -17,8 +17,9 @@ type Asked = Arc<Mutex<Vec<String>>>;
 
 const HEADER: &str = r#""header":{"cluster_id":"7","revision":"3"}"#;
 
-/// What comes later than an endpoint's share of six seconds.
+/// What comes only after [`LATENESS`].
 const LATE: &str = "late ";
+const LATENESS: Duration = Duration::from_millis(1_500);
 
 fn http(status: u16, body: &str) -> String {
     format!("HTTP/1.1 {status} x\r\ncontent-length: {}\r\n\r\n{body}", body.len())
@@ -55,7 +56,7 @@ async fn serve(mut stream: TcpStream, log: Asked, answer: fn(&str) -> String) {
             none if none.is_empty() => return,
             hang if hang == "hang" => std::future::pending().await,
             late if late.starts_with(LATE) => {
-                tokio::time::sleep(Duration::from_millis(3_500)).await; // its disk is slow
+                tokio::time::sleep(LATENESS).await; // its disk is slow
                 stream.write_all(&late.as_bytes()[LATE.len()..]).await.unwrap();
             }
             answer => stream.write_all(answer.as_bytes()).await.unwrap(),
@@ -126,9 +127,28 @@ async fn a_write_under_way_has_the_whole_time(_: OnNothing) {
     };
     let (port, asked) = server(slow).await;
     let mut register = register(&format!("etcd://127.0.0.1:{port}"));
-    register = register.timeout(Duration::from_secs(6));
+    register = register.timeout(LATENESS * 2 - Duration::from_millis(1));
     assert!(register.write("key", "value", None).await.unwrap().is_some());
     assert_eq!(asked_for_writes(&asked), 1);
+}
+
+/// At first each has a quarter of the time.
+async fn endpoints_that_are_slow_are_reached_in_the_end(_: OnNothing) {
+    let slow = |path: &str| LATE.to_owned() + &reads(path).unwrap();
+    let mut hosts = Vec::new();
+    for _ in 0..3 {
+        hosts.push(format!("127.0.0.1:{}", server(slow).await.0));
+    }
+    let mut register = register(&format!("etcd://{}", hosts.join(",")));
+    register = register.timeout(LATENESS * 2);
+    let first = register.read("key").await.unwrap_err();
+    assert!(first.to_string().matches("no answer in 750ms").count() == 3, "{first}");
+    let mut calls = 1;
+    while register.read("key").await.is_err() {
+        calls += 1;
+        assert!(calls < 9, "never reached");
+    }
+    register.read("key").await.expect("the connection that has answered");
 }
 
 async fn an_answer_that_is_none_names_its_endpoint(_: OnNothing) {
@@ -156,4 +176,5 @@ tests! {
     a_write_without_an_answer_is_not_repeated: by_itself;
     a_write_that_is_refused_goes_to_the_next: by_itself;
     an_answer_that_is_none_names_its_endpoint: by_itself;
+    endpoints_that_are_slow_are_reached_in_the_end: by_itself;
 }

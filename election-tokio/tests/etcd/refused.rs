@@ -107,6 +107,22 @@ async fn elections_are_held_with_a_password(_: OnNothing) {
     b.elected().await.unwrap();
 }
 
+/// Each login takes longer than a call of these electors may.
+async fn a_slow_login_is_waited_for_across_calls(_: OnNothing) {
+    let cluster = Etcd::start_single_with(&["--bcrypt-cost", "13"]);
+    cluster.enable_auth();
+    let url = format!("etcd://election:secret@{}/mine", cluster.hosts_from(0));
+    let elector = |node: usize| {
+        let builder =
+            Election::builder("test").node(format!("n{node}")).ttl(Duration::from_secs(3));
+        builder.store(store(&url)).build().unwrap().start()
+    };
+    let electors: Vec<_> = (0..5).map(elector).collect();
+    for elector in &electors {
+        elector.watch().until(|status| status.leader.is_some()).await;
+    }
+}
+
 /// It is asked first, and only then somebody who has answers.
 async fn a_learner_is_passed_over(place: OnEtcd) {
     let learner = place.cluster().add_learner();
@@ -134,4 +150,5 @@ tests! {
     a_cluster_that_has_lost_writes_is_refused: by_itself;
     user_and_password_are_demanded_and_given: by_itself;
     elections_are_held_with_a_password: by_itself;
+    a_slow_login_is_waited_for_across_calls: by_itself;
 }

@@ -6,12 +6,13 @@ use super::{
     identity::Identity,
     lines::Lines,
     link::{Link, NoAnswer},
+    login::Logins,
     url::Url,
-    verdict::{Verdict, judge, wants_no_login},
-    wire::{self, AUTHENTICATE, Question, Reading},
+    verdict::{Verdict, judge},
+    wire::{self, Question, Reading},
 };
 use crate::{
-    Network, StoreError, StoreErrorCode,
+    Network, StoreError, StoreErrorCode, now,
     quorum::{address::Address, lookup::Lookup, transport::Transport},
 };
 use election_core::lease::Failure;
@@ -24,65 +25,55 @@ use std::{
     future::Future,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 /// What all clones share.
-struct Shared {
-    url: Url,
+pub(super) struct Shared {
+    pub(super) url: Url,
     identity: Identity,
-    /// Of the login; empty if the cluster wants none. A login costs etcd far more than a question.
-    token: Mutex<Option<String>>,
-}
-
-impl Shared {
-    fn token(&self) -> MutexGuard<'_, Option<String>> {
-        // No panic leaves it half written.
-        self.token.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets a token that was refused, unless another has taken its place.
-    fn forget(&self, refused: &str) {
-        self.token().take_if(|token| token == refused);
-    }
+    pub(super) logins: Logins,
 }
 
 pub(super) type Socket<N> = Transport<<N as Network>::Stream>;
 
 pub(super) struct Client<N: Network> {
-    shared: Arc<Shared>,
-    runtime: N,
+    pub(super) shared: Arc<Shared>,
+    pub(super) runtime: N,
     pub(super) limit: Duration,
     /// What the names of the endpoints mean, in their order.
     lookups: Vec<Lookup>,
     /// The endpoint that is asked next.
     next: usize,
+    /// How long an endpoint may be silent: twice what the last answer took, and twice more after each
+    /// call without one. So endpoints that are slow are reached in the end.
+    patience: Duration,
     /// The connection that the last call has left.
     kept: Option<Link<Socket<N>>>,
 }
 
 /// Why an endpoint gave no answer.
-enum Trouble {
+pub(super) enum Trouble {
     /// The request was certainly not executed there. Another endpoint may do it.
     Elsewhere(String),
     /// No other endpoint may be asked.
     Final(StoreError),
 }
 
-use Trouble::{Elsewhere, Final};
+pub(super) use Trouble::{Elsewhere, Final};
 
 impl<N: Network> Client<N> {
     pub(super) fn new(runtime: N, url: Url, limit: Duration) -> Self {
-        let (identity, token) = (Identity::default(), Mutex::default());
-        Self::of(Arc::new(Shared { url, identity, token }), runtime, limit)
+        let (identity, logins) = (Identity::default(), Logins::new(url.endpoints.len()));
+        Self::of(Arc::new(Shared { url, identity, logins }), runtime, limit)
     }
 
     fn of(shared: Arc<Shared>, runtime: N, limit: Duration) -> Self {
         let lookups = shared.url.endpoints.iter().cloned().map(Lookup::new).collect();
-        Self { shared, runtime, limit, lookups, next: 0, kept: None }
+        Self { shared, runtime, limit, lookups, next: 0, patience: Duration::ZERO, kept: None }
     }
 
     /// A client of the same cluster, with connections of its own.
@@ -107,10 +98,11 @@ impl<N: Network> Client<N> {
         endpoint.map_or_else(String::new, |endpoint| format!("etcd at {endpoint}"))
     }
 
-    /// How long one endpoint may take if all of them are tried.
+    /// How long one endpoint may take: at least so long that all can be tried in one call.
     fn share(&self) -> Duration {
         // One is tried twice if a connection was kept.
-        self.limit / u32::try_from(self.lookups.len() + 1).unwrap_or(u32::MAX)
+        let least = self.limit / u32::try_from(self.lookups.len() + 1).unwrap_or(u32::MAX);
+        self.patience.clamp(least, self.limit)
     }
 
     /// The endpoint whose turn it is. Unless it is confirmed by [`stay`](Self::stay), because the caller
@@ -132,16 +124,22 @@ impl<N: Network> Client<N> {
         reading: Reading<T>,
     ) -> Result<T, StoreError> {
         let mut troubles: Vec<String> = Vec::new();
+        let (began, limit, share) = (now(), self.limit, self.share());
+        self.patience = share * 2;
         // A connection that was kept may have ended, which says nothing of its endpoint.
         for _ in 0..self.lookups.len() + usize::from(self.kept.is_some()) {
-            let at = self.turn();
-            let (runtime, share) = (self.runtime.clone(), self.share());
-            let (limit, sent) = (self.limit, AtomicBool::new(false));
+            let asked_at = now();
+            let left = limit.saturating_sub(asked_at.since(began));
+            if left.is_zero() {
+                break;
+            }
+            let (at, share) = (self.turn(), share.min(left));
+            let (runtime, sent) = (self.runtime.clone(), AtomicBool::new(false));
             let outcome = {
                 let mut asked = pin!(self.ask(at, question, reading, &sent));
                 match in_time(&runtime, share, asked.as_mut()).await {
                     None if sent.load(Ordering::Relaxed) => {
-                        in_time(&runtime, limit.saturating_sub(share), asked).await
+                        in_time(&runtime, left.saturating_sub(share), asked).await
                     }
                     outcome => outcome,
                 }
@@ -149,6 +147,7 @@ impl<N: Network> Client<N> {
             let why = match outcome {
                 Some(Ok(answer)) => {
                     self.stay(at);
+                    self.patience = now().since(asked_at) * 2;
                     return Ok(answer);
                 }
                 Some(Err(Final(error))) => return Err(error.in_context(&self.endpoint(at))),
@@ -157,7 +156,7 @@ impl<N: Network> Client<N> {
                     let why = format!("{}: no answer in {limit:?}", self.endpoint(at));
                     return Err(StoreError::new(Failure::Ambiguous, why));
                 }
-                None => format!("no answer in {share:?}"),
+                None => self.silence(share),
             };
             let trouble = format!("{}: {why}", self.endpoint(at));
             if !troubles.contains(&trouble) {
@@ -197,7 +196,13 @@ impl<N: Network> Client<N> {
         Ok(answer)
     }
 
-    async fn open(&mut self, at: usize) -> Result<Link<Socket<N>>, Trouble> {
+    /// What an endpoint has not done in time.
+    fn silence(&self, share: Duration) -> String {
+        let what = if self.shared.lacks_token() { "login" } else { "answer" };
+        format!("no {what} in {share:?}")
+    }
+
+    pub(super) async fn open(&mut self, at: usize) -> Result<Link<Socket<N>>, Trouble> {
         let share = self.share();
         let Some(lookup) = self.lookups.get_mut(at) else {
             return Err(Elsewhere("it is not listed".to_owned()));
@@ -240,7 +245,7 @@ impl<N: Network> Client<N> {
     ) -> Result<Value, Trouble> {
         let mut refused = String::new();
         for _ in 0..2 {
-            let token = self.token(link).await?;
+            let token = self.token(link.at).await?;
             let known = self.shared.identity.revision();
             sent.store(question.is_write(), Ordering::Relaxed);
             let answer = post(link, question.path(), &token, question.body()).await;
@@ -258,7 +263,7 @@ impl<N: Network> Client<N> {
                     return Err(Final(fatal(why, code)));
                 }
                 Verdict::Login(why) => {
-                    self.shared.forget(&token);
+                    self.shared.logins.forget(&token);
                     refused = why;
                 }
             }
@@ -278,53 +283,27 @@ impl<N: Network> Client<N> {
         }
     }
 
-    /// The token of this client; a new one, if there is none.
-    async fn token(&mut self, link: &mut Link<Socket<N>>) -> Result<String, Trouble> {
-        if let Some(token) = &*self.shared.token() {
-            return Ok(token.clone());
-        }
-        let Some((user, password)) = &self.shared.url.login else { return Ok(String::new()) };
-        let asked = post(link, AUTHENTICATE, "", wire::authenticate(user, password)).await;
-        let token = match asked {
-            Err(NoAnswer { why, .. }) => return Err(Elsewhere(why)),
-            // So that authentication can be enabled while elections go on.
-            Ok((_, body)) if wants_no_login(&body) => String::new(),
-            Ok((status, body)) => match judge(status, &body) {
-                Verdict::Done(answer) => match wire::text(&answer, "token") {
-                    Some(token) => token.to_owned(),
-                    None => {
-                        return Err(Elsewhere(
-                            "it answered the login without a token; check what listens there"
-                                .to_owned(),
-                        ));
-                    }
-                },
-                Verdict::Refused(why, code) => return Err(Final(fatal(why, code))),
-                Verdict::Elsewhere(why) | Verdict::Login(why) | Verdict::Unclear(why) => {
-                    return Err(Elsewhere(why));
-                }
-            },
-        };
-        Ok(self.shared.token().insert(token).clone())
-    }
-
     /// Begins to watch a key, at the endpoint whose turn it is. Whether it does is told by the first of
     /// its lines.
     pub(super) async fn watch(&mut self, key: &str) -> Result<Lines<Socket<N>>, String> {
-        let at = self.turn();
-        let (runtime, share) = (self.runtime.clone(), self.share());
+        let (at, runtime, share) = (self.turn(), self.runtime.clone(), self.share());
+        let asked_at = now();
+        self.patience = share * 2;
         let lines = match in_time(&runtime, share, self.begin_to_watch(at, key)).await {
-            Some(Ok(lines)) => return Ok(lines),
+            Some(Ok(lines)) => {
+                self.patience = now().since(asked_at) * 2;
+                return Ok(lines);
+            }
             Some(Err(Elsewhere(why))) => why,
             Some(Err(Final(error))) => error.to_string(),
-            None => format!("no answer in {share:?}"),
+            None => self.silence(share),
         };
         Err(format!("{}: {lines}", self.endpoint(at)))
     }
 
     async fn begin_to_watch(&mut self, at: usize, key: &str) -> Result<Lines<Socket<N>>, Trouble> {
         let mut link = self.open(at).await?;
-        let token = self.token(&mut link).await?;
+        let token = self.token(at).await?;
         let answer = link.post(wire::WATCH, &token, wire::watch(key)).await;
         let answer = answer.map_err(|error| Elsewhere(error.why))?;
         let (status, body) = (answer.status().as_u16(), answer.into_body());
@@ -334,7 +313,7 @@ impl<N: Network> Client<N> {
         }
         Err(match judge(status, &link.rest(body).await.map_err(Elsewhere)?) {
             Verdict::Login(why) => {
-                self.shared.forget(&token);
+                self.shared.logins.forget(&token);
                 self.without_login(why)
             }
             Verdict::Elsewhere(why) | Verdict::Refused(why, _) | Verdict::Unclear(why) => {
@@ -353,7 +332,7 @@ impl<N: Network> Client<N> {
 }
 
 /// The status and the body of an answer.
-async fn post<S>(
+pub(super) async fn post<S>(
     link: &mut Link<S>,
     path: &str,
     token: &str,
@@ -408,12 +387,12 @@ fn malformed(question: &Question<'_>, why: &str) -> Trouble {
     Final(fatal(why, None))
 }
 
-fn fatal(why: String, code: Option<StoreErrorCode>) -> StoreError {
+pub(super) fn fatal(why: String, code: Option<StoreErrorCode>) -> StoreError {
     StoreError { code, ..StoreError::new(Failure::Fatal, why) }
 }
 
 /// What comes of a future, unless it takes longer than this.
-async fn in_time<N: Network, T>(
+pub(super) async fn in_time<N: Network, T>(
     runtime: &N,
     limit: Duration,
     future: impl Future<Output = T>,

@@ -64,7 +64,7 @@ impl<S: AsyncWrite + Unpin> Write for Io<S> {
 /// A connection; `connection` is `None` once it has ended.
 pub(super) struct Link<S: AsyncRead + AsyncWrite + Unpin> {
     /// Which of the endpoints is at its other end.
-    at: usize,
+    pub(super) at: usize,
     host: String,
     sender: SendRequest<String>,
     connection: Option<Connection<Io<S>, String>>,

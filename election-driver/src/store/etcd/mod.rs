@@ -15,6 +15,7 @@ mod encryption;
 mod identity;
 mod lines;
 mod link;
+mod login;
 mod url;
 mod verdict;
 mod watch;
@@ -96,8 +97,8 @@ impl<N: Network> EtcdRegister<N> {
     }
 
     /// How long a call may take; ten seconds unless set. Each endpoint has its share of it to answer, and all
-    /// of the rest once it may be writing, for then no other may be asked. Within an elector it is the
-    /// [`attempt_timeout`](Config::attempt_timeout).
+    /// of the rest once it may be writing, for then no other may be asked. After calls in vain the shares
+    /// grow. Within an elector it is 15/16 of the [`attempt_timeout`](Config::attempt_timeout).
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.client.limit = limit;
@@ -120,7 +121,8 @@ impl<N: Network> Register for EtcdRegister<N> {
     type Version = EtcdVersion;
 
     fn prepare(&mut self, config: &Config) {
-        self.client.limit = config.attempt_timeout();
+        // Earlier than the elector, which knows of no endpoint.
+        self.client.limit = config.attempt_timeout() / 16 * 15;
     }
 
     fn shown(&self, key: &str) -> String {
