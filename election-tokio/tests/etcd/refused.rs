@@ -29,11 +29,16 @@ fn of(cluster: &Etcd, login: &str, prefix: &str) -> EtcdRegister {
 
 async fn endpoints_of_two_clusters_are_refused(_: OnNothing) {
     let (mut one, other) = (Etcd::start_single(), Etcd::start_single());
-    let mut both = register(&format!("{},{}", one.url(), other.hosts_from(0)));
-    assert!(both.read("key").await.unwrap().is_none());
-    one.kill(0);
+    let url = format!("{},{}", one.url(), other.hosts_from(0));
     let port = other.port(0).to_string();
     let words = [&*port, "belongs to the etcd cluster", "one cluster only"];
+    is_fatal(register(&url).write("key", "value", None).await, &words);
+
+    other.freeze(0); // so that it is found only later
+    let mut both = register(&url).timeout(Duration::from_secs(3));
+    assert!(both.read("key").await.unwrap().is_none());
+    other.thaw(0);
+    one.kill(0);
     is_fatal(both.read("key").await, &words);
     is_fatal(both.clone().write("key", "value", None).await, &words);
     assert_eq!(other.run(&["get", "key"]), "", "it was written where it must not be");

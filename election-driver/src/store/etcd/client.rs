@@ -15,7 +15,8 @@ use crate::{
     Network, StoreError, StoreErrorCode, now,
     quorum::{address::Address, lookup::Lookup, transport::Transport},
 };
-use election_core::lease::Failure;
+use async_lock::OnceCell;
+use election_core::{Timestamp, lease::Failure};
 use futures_lite::{
     future::or,
     io::{AsyncRead, AsyncWrite},
@@ -35,6 +36,8 @@ use std::{
 pub(super) struct Shared {
     pub(super) url: Url,
     identity: Identity,
+    /// Whether the members of the URL were found to belong together.
+    compared: OnceCell<()>,
     pub(super) logins: Logins,
 }
 
@@ -68,7 +71,11 @@ pub(super) use Trouble::{Elsewhere, Final};
 impl<N: Network> Client<N> {
     pub(super) fn new(runtime: N, url: Url, limit: Duration) -> Self {
         let (identity, logins) = (Identity::default(), Logins::new(url.endpoints.len()));
-        Self::of(Arc::new(Shared { url, identity, logins }), runtime, limit)
+        Self::of(
+            Arc::new(Shared { url, identity, compared: OnceCell::new(), logins }),
+            runtime,
+            limit,
+        )
     }
 
     fn of(shared: Arc<Shared>, runtime: N, limit: Duration) -> Self {
@@ -123,8 +130,37 @@ impl<N: Network> Client<N> {
         question: &Question<'_>,
         reading: Reading<T>,
     ) -> Result<T, StoreError> {
+        let (began, shared) = (now(), self.shared.clone());
+        if self.lookups.len() > 1 && shared.compared.get().is_none() {
+            let one = self.again();
+            shared.compared.get_or_try_init(|| one.compare(question.read())).await?;
+        }
+        self.call_any(began, question, reading).await
+    }
+
+    /// Asks every member whose answer comes in its share: a member that has become a cluster of its own
+    /// is to be found before somebody is elected in it.
+    async fn compare(mut self, question: Question<'_>) -> Result<(), StoreError> {
+        let (runtime, share) = (self.runtime.clone(), self.share());
+        for at in 0..self.lookups.len() {
+            let unsent = AtomicBool::new(false);
+            let asked = self.ask(at, &question, |_| Ok(()), &unsent);
+            if let Some(Err(Final(error))) = in_time(&runtime, share, asked).await {
+                return Err(error.in_context(&self.endpoint(at)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks one endpoint after the other until one answers.
+    async fn call_any<T>(
+        &mut self,
+        began: Timestamp,
+        question: &Question<'_>,
+        reading: Reading<T>,
+    ) -> Result<T, StoreError> {
         let mut troubles: Vec<String> = Vec::new();
-        let (began, limit, share) = (now(), self.limit, self.share());
+        let (limit, share) = (self.limit, self.share());
         self.patience = share * 2;
         // A connection that was kept may have ended, which says nothing of its endpoint.
         for _ in 0..self.lookups.len() + usize::from(self.kept.is_some()) {
@@ -153,7 +189,8 @@ impl<N: Network> Client<N> {
                 Some(Err(Final(error))) => return Err(error.in_context(&self.endpoint(at))),
                 Some(Err(Elsewhere(why))) => why,
                 None if sent.load(Ordering::Relaxed) => {
-                    let why = format!("{}: no answer in {limit:?}", self.endpoint(at));
+                    let why =
+                        format!("{}: no answer in {} ms", self.endpoint(at), limit.as_millis());
                     return Err(StoreError::new(Failure::Ambiguous, why));
                 }
                 None => self.silence(share),
@@ -199,7 +236,7 @@ impl<N: Network> Client<N> {
     /// What an endpoint has not done in time.
     fn silence(&self, share: Duration) -> String {
         let what = if self.shared.lacks_token() { "login" } else { "answer" };
-        format!("no {what} in {share:?}")
+        format!("no {what} in {} ms", share.as_millis())
     }
 
     pub(super) async fn open(&mut self, at: usize) -> Result<Link<Socket<N>>, Trouble> {
