@@ -7,8 +7,6 @@
 #[macro_export]
 macro_rules! adapter {
     ($runtime:ty, $name:literal) => {
-        #[cfg(all(feature = "etcd", unix))]
-        pub use $crate::EtcdVersion;
         #[cfg(feature = "mysql")]
         pub use $crate::MySqlStore;
         #[cfg(feature = "postgres")]
@@ -28,6 +26,8 @@ macro_rules! adapter {
             ClusterError, HandOverError, Node, PauseError, PeerReport, Primary, StartError,
             Starting, UnknownLeader,
         };
+        #[cfg(all(feature = "etcd", unix))]
+        pub use $crate::{EtcdFence, EtcdVersion};
         #[cfg(feature = "sql")]
         pub use $crate::{
             FenceError, Fenced, OnConnection, SharedStatus, SharedStore, SqlStore, Uncommitted,

@@ -1,7 +1,9 @@
 //! The lease guard: proof that leader work may run, and the signal that it has stopped.
 
 use crate::{Runtime, setup::Setup};
-use election_core::{Change, Epoch, Input, Label, Loss, Tenure, Term, Timestamp};
+use election_core::{
+    Change, Epoch, Input, Label, Loss, Tenure, Term, Timestamp, lease::Registration,
+};
 use event_listener::{Event as Signal, listener};
 use futures_lite::future::or;
 use std::{
@@ -210,6 +212,12 @@ impl<R: Runtime> Lease<R> {
     #[cfg(feature = "_sql")]
     pub(crate) fn setup(&self) -> &Setup<R> {
         &self.leadership().setup
+    }
+
+    /// Who leads: the election, the candidate, and its label.
+    #[must_use]
+    pub fn registration(&self) -> &Registration {
+        &self.leadership().setup.registration
     }
 
     /// The fencing token: hand it to every resource that leader work writes to.

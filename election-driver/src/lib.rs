@@ -97,7 +97,7 @@ pub use store::{
     StoreError, StoreErrorCode,
 };
 #[cfg(all(feature = "etcd", unix))]
-pub use store::{EtcdRegister, EtcdVersion};
+pub use store::{EtcdFence, EtcdRegister, EtcdVersion};
 #[cfg(feature = "_sql")]
 pub use store::{Fenced, OnConnection, SharedStatus, SharedStore, SqlStore, Uncommitted};
 #[cfg(any(feature = "postgres", feature = "mysql"))]

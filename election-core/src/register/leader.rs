@@ -6,7 +6,10 @@ use crate::{
     lease::{Holder, Registration, Row, Server},
     time::millis,
 };
-use alloc::string::ToString as _;
+use alloc::{
+    format,
+    string::{String, ToString as _},
+};
 use core::{fmt, str::FromStr, time::Duration};
 
 /// Who leads in an election, as its register holds it. The default is that of an election in which
@@ -15,17 +18,20 @@ use core::{fmt, str::FromStr, time::Duration};
 /// ```text
 /// election-leader 1
 /// epoch 1764450000123
-/// elected_ms 1764450000119
 /// holder host-7
 /// incarnation 5f0e6a52-3f33-4c0e-9d0a-0c5f0c2b1c1d
+/// elected_ms 1764450000119
 /// label 10.0.0.7:8080
 /// ttl_ms 15000
 /// renewals 42
 /// resign_requested yes
 /// ```
 ///
-/// The lines from `holder` on are missing while nobody leads, `label` if the leader publishes none, and
-/// `resign_requested` unless somebody has asked the leader to resign.
+/// While nobody leads, there is only `epoch` and `elected_ms`. `label` is missing if the leader publishes none,
+/// and `resign_requested` unless somebody has asked the leader to resign.
+///
+/// What [`beginning`](Self::beginning) returns stands at the beginning of the value for as long as one term
+/// is held: where a transaction can compare values, it can be fenced by that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Leader {
@@ -51,6 +57,16 @@ impl Leader {
         let asked = meant && self.holder.is_some();
         self.resign_requested |= asked;
         asked.then_some(self.epoch)
+    }
+
+    /// How the value begins for as long as this candidate holds this epoch, and neither before nor after.
+    #[must_use]
+    pub fn beginning(epoch: Epoch, holder: &Candidate) -> String {
+        let Candidate { id, incarnation } = holder;
+        let id = id.as_str();
+        format!(
+            "election-leader {VERSION}\nepoch {epoch}\nholder {id}\nincarnation {incarnation}\n"
+        )
     }
 
     /// The row that this value stands for, for a process that knows how long nobody else may take over.
@@ -103,12 +119,15 @@ impl Leader {
 
 impl fmt::Display for Leader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "election-leader {VERSION}")?;
-        writeln!(f, "epoch {}", self.epoch)?;
-        writeln!(f, "elected_ms {}", self.elected_ms)?;
-        let Some(Holder { candidate, label }) = &self.holder else { return Ok(()) };
-        writeln!(f, "holder {}", candidate.id.as_str())?;
-        writeln!(f, "incarnation {}", candidate.incarnation)?;
+        let (epoch, elected_ms) = (self.epoch, self.elected_ms);
+        let Some(Holder { candidate, label }) = &self.holder else {
+            return write!(
+                f,
+                "election-leader {VERSION}\nepoch {epoch}\nelected_ms {elected_ms}\n"
+            );
+        };
+        f.write_str(&Self::beginning(epoch, candidate))?;
+        writeln!(f, "elected_ms {elected_ms}")?;
         if let Some(label) = label {
             writeln!(f, "label {}", label.as_str())?;
         }

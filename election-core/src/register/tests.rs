@@ -116,6 +116,27 @@ fn a_value_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_value_begins_alike_for_as_long_as_a_term_is_held() {
+    let (mut register, mut a, mut b) = (Memory::default(), client("a"), client("b"));
+    let begins = |register: &Memory, epoch, client: &Client<u64>| {
+        let (value, _) = register.values[0].as_ref().unwrap();
+        value.starts_with(&Leader::beginning(epoch, &client.who.candidate))
+    };
+    let first = won(&ask(&mut register, &mut a, attempt(), at(0)));
+    assert!(begins(&register, first, &a) && !begins(&register, first, &b));
+    ask(&mut register, &mut a, renew(first, 1), at(1));
+    let mut leader = register.leader();
+    leader.ask_to_resign(None);
+    register.values[0].as_mut().unwrap().0 = leader.to_string();
+    assert!(begins(&register, first, &a), "renewed, and asked to resign");
+    let mut a = client("a");
+    ask(&mut register, &mut a, Query::Resign { epoch: first }, at(2));
+    assert!(!begins(&register, first, &a), "resigned");
+    let second = won(&ask(&mut register, &mut b, attempt(), at(3)));
+    assert!(begins(&register, second, &b) && !begins(&register, first, &a));
+}
+
+#[test]
 fn the_list_names_who_stands_and_with_which_label() {
     let (mut register, mut a) = (Memory::default(), client("a"));
     let query = || Query::Register { ttl: TTL, sweep: false };

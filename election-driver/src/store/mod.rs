@@ -50,7 +50,7 @@ mod uncommitted;
 pub(crate) use client::Client;
 pub use error::{StoreError, StoreErrorCode};
 #[cfg(all(feature = "etcd", unix))]
-pub use etcd::{EtcdRegister, EtcdVersion};
+pub use etcd::{EtcdFence, EtcdRegister, EtcdVersion};
 #[cfg(feature = "_sql")]
 pub use fenced::Fenced;
 #[cfg(feature = "_sql")]

@@ -281,7 +281,7 @@ fn place_of(registration: &Registration) -> (Namespace, Candidate) {
     (registration.namespace.clone(), registration.candidate.clone())
 }
 
-fn name(namespace: &Namespace, key: Key) -> String {
+pub(super) fn name(namespace: &Namespace, key: Key) -> String {
     let kind = match key {
         Key::Leader => "leader",
         Key::Candidates => "candidates",

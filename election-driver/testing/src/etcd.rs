@@ -10,6 +10,7 @@ use election_driver::conformance::free_port;
 use rustix::process::Signal;
 use std::{
     fs::{self, OpenOptions},
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -190,8 +191,8 @@ impl Etcd {
         i32::try_from(process.id()).ok()
     }
 
-    /// What `etcdctl` says, if it succeeds.
-    fn told(&self, endpoints: &str, arguments: &[&str]) -> Option<String> {
+    /// What `etcdctl` says to this input, if it succeeds.
+    fn told(&self, endpoints: &str, arguments: &[&str], input: &str) -> Option<String> {
         let mut etcdctl = Command::new(found("etcdctl"));
         etcdctl.env("ETCDCTL_API", "3").arg("--command-timeout=2s").arg("--dial-timeout=1s");
         if self.is_encrypted {
@@ -202,7 +203,11 @@ impl Etcd {
             }
         }
         etcdctl.arg(format!("--endpoints={endpoints}")).args(arguments);
-        let output = etcdctl.output().expect("etcdctl");
+        etcdctl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = etcdctl.spawn().expect("etcdctl");
+        // It reads none unless it is told to.
+        let _ = process.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+        let output = process.wait_with_output().expect("etcdctl");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
@@ -211,8 +216,16 @@ impl Etcd {
     /// # Panics
     /// If it fails for long.
     pub fn run(&self, arguments: &[&str]) -> String {
+        self.feed(arguments, "")
+    }
+
+    /// Runs `etcdctl` on the whole cluster, with this input.
+    ///
+    /// # Panics
+    /// If it fails for long.
+    pub fn feed(&self, arguments: &[&str], input: &str) -> String {
         let what = format!("etcdctl {arguments:?}");
-        eventually(&what, || self.told(&self.hosts_from(0), arguments))
+        eventually(&what, || self.told(&self.hosts_from(0), arguments, input))
     }
 
     /// The member that leads the others, if one says so and serves.
@@ -220,7 +233,7 @@ impl Etcd {
     pub fn leader(&self) -> Option<usize> {
         (0..self.size()).filter(|at| self.members[*at].process.is_some()).find(|at| {
             let endpoint = format!("127.0.0.1:{}", self.port(*at));
-            let status = self.told(&endpoint, &["endpoint", "status", "--write-out=fields"]);
+            let status = self.told(&endpoint, &["endpoint", "status", "--write-out=fields"], "");
             let status = status.unwrap_or_default();
             let field = |name: &str| {
                 let line = status.lines().find(|line| line.starts_with(name))?;

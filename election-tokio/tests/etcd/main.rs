@@ -9,6 +9,7 @@ mod on;
 mod answers;
 mod elections;
 mod encrypted;
+mod fenced;
 mod notices;
 mod places;
 mod promises;

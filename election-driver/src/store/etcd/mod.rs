@@ -12,6 +12,7 @@
 
 mod client;
 mod encryption;
+mod fence;
 mod identity;
 mod lines;
 mod link;
@@ -21,10 +22,16 @@ mod verdict;
 mod watch;
 mod wire;
 
-use super::{Notifications, Pause, Register, StoreError};
+pub use fence::EtcdFence;
+
+use super::{Notifications, Pause, Register, StoreError, register::name};
 use crate::Network;
 use client::Client;
-use election_core::lease::Config;
+use election_core::{
+    Epoch,
+    lease::{Config, Registration},
+    register::Key,
+};
 use std::time::Duration;
 use url::Url;
 use wire::Question;
@@ -103,6 +110,14 @@ impl<N: Network> EtcdRegister<N> {
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.client.limit = limit;
         self
+    }
+
+    /// What a transaction in this cluster compares, so that it is made only while this epoch is held:
+    /// `register.fence(lease.registration(), lease.epoch())`. The epoch must be the one under which the
+    /// work began.
+    #[must_use]
+    pub fn fence(&self, who: &Registration, epoch: Epoch) -> EtcdFence {
+        EtcdFence::new(self.key(&name(&who.namespace, Key::Leader)), who, epoch)
     }
 
     fn key(&self, key: &str) -> String {
