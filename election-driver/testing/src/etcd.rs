@@ -250,8 +250,7 @@ impl Etcd {
     pub fn wait_until_led(&self) -> usize {
         eventually("a leader of etcd", || {
             for (at, member) in self.members.iter().enumerate() {
-                let pid = member.process.as_ref().and_then(|it| i32::try_from(it.id()).ok());
-                if pid.is_some_and(|pid| !super::process::alive(pid)) {
+                if member.process.is_some() && !self.runs(at) {
                     panic!(
                         "a member has ended: {}",
                         fs::read_to_string(self.log(at)).unwrap_or_default()
@@ -260,6 +259,12 @@ impl Etcd {
             }
             self.leader()
         })
+    }
+
+    /// Whether a member's process lives.
+    #[must_use]
+    pub fn runs(&self, at: usize) -> bool {
+        self.pid(at).is_some_and(super::process::alive)
     }
 
     /// Kills a member (SIGKILL).
@@ -282,7 +287,11 @@ impl Etcd {
     }
 
     /// Starts a member again, with its data. It may take a while to serve.
+    ///
+    /// # Panics
+    /// If it cannot be started.
     pub fn restart(&mut self, at: usize) {
+        self.kill(at);
         self.launch(at);
     }
 

@@ -1,7 +1,7 @@
 //! The database of a world, and what its administrator, its disk and its clock can do to it.
 
 use crate::{home::Home, journal::Write};
-use election_testing::{Kind, Server, Session};
+use election_testing::{Etcd, Kind, Server, Session};
 use rusqlite::Connection;
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -11,6 +11,7 @@ pub(crate) enum Engine {
     Sqlite,
     Postgres,
     MariaDb,
+    Etcd,
 }
 
 impl Engine {
@@ -19,6 +20,7 @@ impl Engine {
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
             Self::MariaDb => "mariadb",
+            Self::Etcd => "etcd",
         }
     }
 }
@@ -26,6 +28,7 @@ impl Engine {
 pub(crate) enum Database {
     File(File),
     Served(Box<Server>),
+    Members(Box<Etcd>),
 }
 
 /// A SQLite file on a disk of its own.
@@ -76,6 +79,7 @@ impl Database {
                 server.administer("mysql", user);
                 Self::Served(Box::new(server))
             }
+            Engine::Etcd => Self::Members(Box::new(Etcd::start())), // where temporary files are
         }
     }
 
@@ -101,31 +105,51 @@ impl Database {
                 server.administer("election", &format!("{}; {RESOURCE}", WORK[2]));
                 server.administer("mysql", "SET GLOBAL max_connections = 40");
             }
+            Self::Members(_) => {}
         }
     }
 
-    /// How it is reached at this port.
-    pub(crate) fn url(&self, port: u16) -> String {
+    /// Where its servers listen; nowhere if it is a file.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        match self {
+            Self::File(_) => Vec::new(),
+            Self::Served(server) => vec![server.port()],
+            Self::Members(cluster) => (0..cluster.size()).map(|at| cluster.port(at)).collect(),
+        }
+    }
+
+    /// How it is reached at these ports.
+    pub(crate) fn url(&self, ports: &[u16]) -> String {
+        let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let hosts = hosts.join(",");
         match self {
             Self::File(file) => format!("sqlite:{}", file.path().display()),
             Self::Served(server) if server.kind() == Kind::Postgres => {
-                format!("postgres://election@127.0.0.1:{port}/election")
+                format!("postgres://election@{hosts}/election")
             }
-            Self::Served(_) => format!("mysql://bare@127.0.0.1:{port}/election"),
+            Self::Served(_) => format!("mysql://bare@{hosts}/election"),
+            Self::Members(_) => format!("etcd://{hosts}"),
         }
     }
 
     pub(crate) fn server(&mut self) -> Option<&mut Server> {
         match self {
-            Self::File(_) => None,
             Self::Served(server) => Some(server),
+            Self::File(_) | Self::Members(_) => None,
+        }
+    }
+
+    pub(crate) fn members(&mut self) -> Option<&mut Etcd> {
+        match self {
+            Self::Members(cluster) => Some(cluster),
+            Self::File(_) | Self::Served(_) => None,
         }
     }
 
     pub(crate) fn file(&self) -> Option<&File> {
         match self {
             Self::File(file) => Some(file),
-            Self::Served(_) => None,
+            Self::Served(_) | Self::Members(_) => None,
         }
     }
 
@@ -137,6 +161,7 @@ impl Database {
                 let script = format!("{}; {script}", impatient(server.kind()));
                 server.try_administer("election", &script).ok()
             }
+            Self::Members(_) => None,
         }
     }
 
@@ -151,6 +176,7 @@ impl Database {
                 let script = format!("{}; {script}", impatient(server.kind()));
                 Lock::Session { _session: server.session("election", &script) }
             }
+            Self::Members(_) => Lock::None,
         }
     }
 
@@ -177,6 +203,17 @@ impl Database {
                     })
                     .collect()
             }
+            Self::Members(cluster) => {
+                let work = ["get", "work/", "--prefix", "--print-value-only", "--sort-by=CREATE"];
+                let rows = cluster.run(&work);
+                rows.lines()
+                    .map(|row| {
+                        let (election, epoch) = row.split_once(' ')?;
+                        let epoch = epoch.parse().ok()?;
+                        write(election.parse().ok()?, epoch, epoch)
+                    })
+                    .collect()
+            }
         }
     }
 
@@ -189,6 +226,7 @@ impl Database {
                 fs::rename(next, &file.clock).expect("a disk of our own");
             }
             Self::Served(server) => server.set_clock(seconds),
+            Self::Members(_) => {} // nobody asks it for the time
         }
     }
 }

@@ -14,6 +14,7 @@
 
 mod database;
 mod disk;
+mod members;
 mod network;
 mod processes;
 
@@ -59,9 +60,12 @@ pub(crate) struct Fault {
     pub(crate) inflict: fn(&mut World, &Hit) -> Option<Wound>,
 }
 
-const ALL: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb];
+const ALL: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb, Engine::Etcd];
+const SQL: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb];
 const SERVERS: &[Engine] = &[Engine::Postgres, Engine::MariaDb];
+const LINKED: &[Engine] = &[Engine::Postgres, Engine::MariaDb, Engine::Etcd];
 const FILES: &[Engine] = &[Engine::Sqlite];
+const ETCD: &[Engine] = &[Engine::Etcd];
 
 type Inflict = fn(&mut World, &Hit) -> Option<Wound>;
 
@@ -101,29 +105,34 @@ pub(crate) const FAULTS: &[Fault] = &[
     job(fault("term-guard", ALL, processes::term_guard)),
     job(fault("term-job", ALL, processes::term_job)),
     fault("resign-storm", ALL, processes::resign_storm),
-    fault("link-cut", SERVERS, network::cut),
-    fault("link-refused", SERVERS, network::refuse),
-    fault("link-stalled", SERVERS, network::stall_both),
-    fault("link-stalled-up", SERVERS, network::stall_up),
-    fault("link-stalled-down", SERVERS, network::stall_down),
-    fault("link-lossy-up", SERVERS, network::lose_up),
-    fault("link-lossy-down", SERVERS, network::lose_down),
-    fault("link-slow", SERVERS, network::slow),
-    fault("link-repeats", SERVERS, network::repeat),
+    fault("link-cut", LINKED, network::cut),
+    fault("link-refused", LINKED, network::refuse),
+    fault("link-stalled", LINKED, network::stall_both),
+    fault("link-stalled-up", LINKED, network::stall_up),
+    fault("link-stalled-down", LINKED, network::stall_down),
+    fault("link-lossy-up", LINKED, network::lose_up),
+    fault("link-lossy-down", LINKED, network::lose_down),
+    fault("link-slow", LINKED, network::slow),
+    fault("link-repeats", LINKED, network::repeat),
     ground("server-killed", SERVERS, database::kill),
     ground("server-stopped", SERVERS, database::terminate),
     ground("server-frozen", SERVERS, database::freeze),
     fault("sessions-ended", SERVERS, database::end_sessions),
     long("row-locked", SERVERS, database::lock_row),
     fault("writes-locked", FILES, database::lock_writes),
-    fault("table-locked", ALL, database::lock_table),
+    fault("table-locked", SQL, database::lock_table),
     fault("connections-exhausted", SERVERS, database::exhaust),
     fault("read-only", SERVERS, database::read_only),
-    fault("clock-forward", ALL, database::clock_forward),
-    fault("clock-back", ALL, database::clock_back),
-    fault("rows-deleted", ALL, database::delete_rows),
-    ground("disk-full", ALL, disk::fill),
-    ground("old-copy", ALL, disk::old_copy),
+    fault("clock-forward", SQL, database::clock_forward),
+    fault("clock-back", SQL, database::clock_back),
+    fault("rows-deleted", SQL, database::delete_rows),
+    ground("disk-full", SQL, disk::fill),
+    ground("old-copy", SQL, disk::old_copy),
     ground("file-away", FILES, disk::file_away),
     ground("log-away", FILES, disk::log_away),
+    ground("member-killed", ETCD, members::kill),
+    ground("member-frozen", ETCD, members::freeze),
+    ground("members-killed", ETCD, members::kill_all),
+    ground("members-frozen", ETCD, members::freeze_all),
+    ground("members-disk-full", ETCD, members::fill),
 ];

@@ -4,7 +4,7 @@
 //! As root, or where users may make namespaces. Where that is impossible the tests fail: a skipped
 //! test proves nothing.
 
-use crate::database::Engine;
+use crate::{database::Engine, role::TTL};
 use election_testing::Server;
 use std::{
     env, fs,
@@ -72,6 +72,12 @@ pub(crate) fn moved(test: &str, engine: Engine) -> Option<Home> {
         }
         Engine::Postgres | Engine::MariaDb => {
             again.env("SIZE", "400m");
+        }
+        Engine::Etcd => {
+            again.env("SIZE", "800m"); // each member reserves room for its log
+            if env::var_os(TTL).is_none() {
+                again.env(TTL, "3000"); // its members may take a second to elect one of them
+            }
         }
     }
     let status = again.status().expect("unshare, of the package util-linux");

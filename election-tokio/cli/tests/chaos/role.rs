@@ -4,6 +4,8 @@
 //!
 //! The test harness takes no arguments of ours, so everything comes in the environment.
 
+mod etcd;
+
 use crate::{
     cast::{self, name, ttl},
     journal::{Kind, Pen},
@@ -175,6 +177,7 @@ async fn guarded_writes(epoch: u64, refusals: tokio::sync::mpsc::UnboundedSender
     match variable(URL).split(':').next() {
         Some("sqlite") => write!(sqlx::SqlitePool),
         Some("postgres") => write!(sqlx::PgPool),
+        Some("etcd") => etcd::guarded_writes(epoch, refusals).await,
         _ => write!(sqlx::MySqlPool),
     }
 }
@@ -219,6 +222,7 @@ async fn library() {
             lead!(SqliteStore::open(path), sqlx::SqlitePool, "BEGIN IMMEDIATE", "");
         }
         Some("postgres") => lead!(PgStore::connect(&url), sqlx::PgPool, "BEGIN", "; COMMIT"),
+        Some("etcd") => etcd::library(&url).await,
         _ => lead!(MySqlStore::connect(&url), sqlx::MySqlPool, "BEGIN", "; COMMIT"),
     }
 }

@@ -35,8 +35,8 @@ const WEIGHING: Duration = Duration::from_millis(900);
 
 pub(crate) struct World {
     pub(crate) database: Database,
-    /// One for each node, where the database is a server.
-    pub(crate) links: Vec<Proxy>,
+    /// For each node, one to each server of the database.
+    pub(crate) links: Vec<Vec<Proxy>>,
     pub(crate) actors: Vec<Actor>,
     pub(crate) history: History,
     /// Until then the epochs may be ahead of the database's clock.
@@ -66,15 +66,17 @@ pub(crate) enum Part {
 impl World {
     pub(crate) fn start(engine: Engine, cast: Cast, home: Home) -> Self {
         let mut database = Database::start(engine, &home);
-        let port = database.server().map_or(0, |server| server.port());
-        let url = database.url(port);
-        let mut schema = Command::new(env!("CARGO_BIN_EXE_election"));
-        schema.args(["schema", "--apply", "--store", &url]).env_remove("ELECTION_CONFIG");
-        let applied = schema.output().expect("the election command");
-        assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+        let ports = database.ports();
+        if database.members().is_none() {
+            let mut schema = Command::new(env!("CARGO_BIN_EXE_election"));
+            schema.args(["schema", "--apply", "--store", &database.url(&ports)]);
+            let applied = schema.env_remove("ELECTION_CONFIG").output();
+            let applied = applied.expect("the election command");
+            assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+        }
         database.prepare();
-        let served = database.server().is_some();
-        let links = (0..cast.sorts().len()).filter(|_| served).map(|_| Proxy::to(port)).collect();
+        let links = |_| ports.iter().map(|port| Proxy::to(*port)).collect();
+        let links = (0..cast.sorts().len()).map(links).collect();
         let tail = Tail::of(&journal_in(home.path()));
         let history = History { ttl: ttl(), elections: cast.elections(), ..History::default() };
         let mut world = Self {
@@ -102,10 +104,15 @@ impl World {
     }
 
     fn spawn(&mut self, node: usize) -> Actor {
-        let port = self.links.get(node).map_or(0, Proxy::port);
         self.lives += 1;
-        let url = self.database.url(port);
+        let url = self.url(node);
         Actor::start(&self.home, (node, self.sorts[node]), self.lives, &url, self.elections)
+    }
+
+    /// How a node reaches the database.
+    fn url(&self, node: usize) -> String {
+        let ports: Vec<_> = self.links[node].iter().map(Proxy::port).collect();
+        self.database.url(&ports)
     }
 
     pub(crate) fn home(&self) -> &Home {
@@ -176,6 +183,12 @@ impl World {
     pub(crate) fn ask_to_resign(&mut self, leader: usize) {
         match self.actors[leader].sort {
             Sort::Library => self.actors[leader].send(Signal::USR1),
+            Sort::Command if self.database.members().is_some() => {
+                let mut resign = Command::new(env!("CARGO_BIN_EXE_election"));
+                let url = self.database.url(&self.database.ports());
+                resign.args(["resign", "--store", &url, "--name", &cast::name(0)]);
+                let _ = resign.output(); // its outcome shows
+            }
             Sort::Command => {
                 let ask = "UPDATE election_leader SET resign_requested_epoch = epoch WHERE ns =";
                 self.database.administer(&format!("{ask} '{}'", cast::name(0)));
@@ -308,7 +321,7 @@ impl World {
             self.stop(node);
         }
         // What guards that were killed have left, the next one that starts removes.
-        let url = self.database.url(self.links.first().map_or(0, Proxy::port));
+        let url = self.url(0);
         let mut last = Command::new(env!("CARGO_BIN_EXE_election"));
         last.args(["run", "--quiet", "--store", &url, "--name", "the last", "--", "true"]);
         last.env("TMPDIR", self.home.scratch());

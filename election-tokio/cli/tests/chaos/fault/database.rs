@@ -94,8 +94,7 @@ pub(super) fn lock_table(world: &mut World, _: &Hit) -> Option<Wound> {
 
 /// Another client takes every connection, and those of the electors are ended.
 pub(super) fn exhaust(world: &mut World, _: &Hit) -> Option<Wound> {
-    let (url, server) = (world.database.url(0), world.database.server()?);
-    let hoard = Hoard::on(&url, server.port());
+    let hoard = Hoard::on(world.database.url(&world.database.ports()));
     end_every_session(world);
     Wound::until(move |_| drop(hoard))
 }
@@ -104,8 +103,7 @@ pub(super) fn exhaust(world: &mut World, _: &Hit) -> Option<Wound> {
 struct Hoard(Option<std::sync::mpsc::Sender<()>>, Option<std::thread::JoinHandle<()>>);
 
 impl Hoard {
-    fn on(url: &str, port: u16) -> Self {
-        let url = url.replace(":0/", &format!(":{port}/"));
+    fn on(url: String) -> Self {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let (full, filled) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {

@@ -26,7 +26,7 @@ pub(super) fn fill(world: &mut World, _: &Hit) -> Option<Wound> {
     })
 }
 
-fn fill_up(file: &Path) {
+pub(super) fn fill_up(file: &Path) {
     let mut file = fs::File::create(file).expect("a disk of our own");
     for size in [1 << 20, 4096, 1] {
         while file.write_all(&vec![0; size]).is_ok() {}

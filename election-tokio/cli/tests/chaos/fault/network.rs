@@ -2,7 +2,7 @@
 
 use super::Wound;
 use crate::{plan::Hit, world::World};
-use election_testing::LinkState;
+use election_testing::{LinkState, Proxy};
 use std::time::Duration;
 
 /// The links that are meant: in two of three cases one, else all.
@@ -13,28 +13,34 @@ fn links(world: &mut World, hit: &Hit) -> Vec<usize> {
     }
 }
 
+/// All that leads from these nodes to the database.
+fn ways<'a>(world: &'a World, nodes: &'a [usize]) -> impl Iterator<Item = &'a Proxy> {
+    nodes.iter().flat_map(|node| &world.links[*node])
+}
+
 fn set(world: &mut World, hit: &Hit, up: LinkState, down: LinkState) -> Option<Wound> {
     let links = links(world, hit);
-    links.iter().for_each(|link| world.links[*link].set(up, down));
+    ways(world, &links).for_each(|way| way.set(up, down));
     Wound::until(move |world| {
-        links.iter().for_each(|link| world.links[*link].set(LinkState::Open, LinkState::Open));
+        ways(world, &links).for_each(|way| way.set(LinkState::Open, LinkState::Open));
     })
 }
 
 /// Once, as a router does that has restarted.
 pub(super) fn cut(world: &mut World, hit: &Hit) -> Option<Wound> {
-    links(world, hit).iter().for_each(|link| world.links[*link].cut());
+    let links = links(world, hit);
+    ways(world, &links).for_each(Proxy::cut);
     Some(Wound::Once)
 }
 
 pub(super) fn refuse(world: &mut World, hit: &Hit) -> Option<Wound> {
     let links = links(world, hit);
-    for link in &links {
-        world.links[*link].set_refusing(true);
-        world.links[*link].cut();
+    for way in ways(world, &links) {
+        way.set_refusing(true);
+        way.cut();
     }
     Wound::until(move |world| {
-        links.iter().for_each(|link| world.links[*link].set_refusing(false));
+        ways(world, &links).for_each(|way| way.set_refusing(false));
     })
 }
 
@@ -71,8 +77,9 @@ pub(super) fn repeat(world: &mut World, hit: &Hit) -> Option<Wound> {
     let says = |said: &[u8], words: &str| {
         said.windows(words.len()).any(|window| window == words.as_bytes())
     };
-    for link in links(world, hit) {
-        world.links[link].repeat(|said| {
+    let links = links(world, hit);
+    for way in ways(world, &links) {
+        way.repeat(|said| {
             !["INSERT INTO work", "UPDATE resource"].iter().any(|words| says(said, words))
         });
     }
