@@ -24,6 +24,9 @@ pub(crate) enum AnyStore {
     Etcd(Etcd),
 }
 
+const ETCD_LISTS: &str =
+    "`etcdctl get --prefix PREFIX --keys-only` shows the keys of the existing elections";
+
 /// Elections in etcd.
 #[derive(Clone)]
 pub(crate) struct Etcd {
@@ -105,7 +108,9 @@ impl AnyStore {
             let (place, is_exposed) = (register.place(), register.is_exposed());
             return Ok(Self::Etcd(Etcd { store: RegisterStore::new(register), place, is_exposed }));
         }
-        let dialect: Dialect = scheme.parse().map_err(|error| Failed::of(&what, &error))?;
+        let unknown =
+            |_| Failed::new(format!("{what}: unknown kind of store; write {}", urls("PATH")));
+        let dialect: Dialect = scheme.parse().map_err(unknown)?;
         match dialect {
             Dialect::Sqlite => {
                 let named = rest.strip_prefix("//").unwrap_or(rest);
@@ -199,10 +204,17 @@ impl AnyStore {
 
     pub(crate) async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
         on_any!(self, store => store.list_elections().await, etcd => {
-            let why = "etcd has no list of elections; name one (--name), or list the keys: etcdctl get \
-                       --prefix PREFIX --keys-only";
+            let why = format!("etcd has no list of elections; name one (--name); {ETCD_LISTS}");
             Err(StoreError::new(Failure::Fatal, why).in_context(&etcd.place))
         })
+    }
+
+    /// How to see which elections there are.
+    pub(crate) fn how_to_list(&self) -> &'static str {
+        match self {
+            Self::Etcd(_) => ETCD_LISTS,
+            _ => "`election list --elections` shows the existing elections",
+        }
     }
 
     pub(crate) async fn election(

@@ -160,6 +160,7 @@ async fn an_answer_that_is_none_names_its_endpoint(_: OnNothing) {
         (|_: &str| http(400, "Client sent an HTTP request to an HTTPS server."), "TLS"),
         (|_: &str| http(200, "{").replace(": 1", ": 9"), "no answer"),
         (|_: &str| "hang".to_owned(), "no answer"),
+        (|_: &str| "SSH-2.0-x\r\n".to_owned(), "check what listens there"),
     ] {
         let (port, _) = server(answer).await;
         let mut register = register(&format!("etcd://127.0.0.1:{port}"));

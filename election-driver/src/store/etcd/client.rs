@@ -262,7 +262,11 @@ impl<N: Network> Client<N> {
                 Some(Err(error)) => {
                     why = format!("{number}: {error}: start etcd there, or correct the URL");
                 }
-                None => why = format!("{number} accepts no connection"),
+                None => {
+                    why = format!(
+                        "{number} accepts no connection; check that it runs, and that nothing on the path drops packets"
+                    )
+                }
             }
         }
         match found.stale {

@@ -6,16 +6,7 @@ use election_core::{Epoch, lease::Registration, register::Leader};
 /// two texts. etcd compares them in the transaction itself, so a leader that was stopped for long and has
 /// been succeeded changes nothing. Renewals do not make them fail.
 ///
-/// With the client `etcd-client`:
-///
-/// ```text
-/// let holds = [
-///     Compare::value(fence.key.clone(), CompareOp::Greater, fence.above),
-///     Compare::value(fence.key, CompareOp::Less, fence.below),
-/// ];
-/// let transaction = Txn::new().when(holds).and_then([TxnOp::put("balance", "7", None)]);
-/// let made = client.txn(transaction).await?.succeeded();
-/// ```
+/// The guide's page [`fencing`](crate::guide::fencing#etcd) shows them in a transaction.
 ///
 /// If the transaction is not made, the term is over: stop the leader work.
 #[derive(Clone, Debug, PartialEq, Eq)]

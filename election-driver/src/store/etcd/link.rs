@@ -182,6 +182,9 @@ fn explained(error: &(dyn Error + 'static)) -> String {
         said = format!("{said}: {error}");
         cause = error.source();
     }
+    if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+        said.push_str("; check what listens there");
+    }
     // Told only when the handshake is over.
     if said.contains("fatal alert") {
         said.push_str("; etcd may want a certificate: write cert=FILE&key=FILE in the URL");

@@ -39,7 +39,7 @@ pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
         return Ok(Exit::OK);
     }
     if candidates.is_empty() {
-        print(format_args!("{}: {}", place.namespace, nobody(&row)))?;
+        print(format_args!("{}: {}", place.namespace, nobody(&row, place.store.how_to_list())))?;
         return Ok(Exit::OK);
     }
     let mut table = table(&["", "NODE", "LABEL", "LISTING LEFT"]);
@@ -70,16 +70,14 @@ fn table(header: &[&str]) -> Table {
 }
 
 /// An empty list, in words. The name of an election in which nobody ever stood may be mistyped.
-fn nobody(row: &Row) -> String {
+fn nobody(row: &Row, how_to_list: &str) -> String {
     match row.live_holder() {
         Some(holder) => {
             let id = &holder.candidate.id;
             format!("no candidate is listed, but {id} leads (see election status)")
         }
         None if row.epoch.get() == 0 => {
-            "nobody stands for election, and nobody has ever led; `election list --elections` \
-             shows the existing elections"
-                .to_owned()
+            format!("nobody stands for election, and nobody has ever led; {how_to_list}")
         }
         None => "nobody stands for election".to_owned(),
     }
