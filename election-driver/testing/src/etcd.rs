@@ -1,10 +1,11 @@
-//! A throw-away etcd cluster: real members on the loopback address, killed, stopped and started again at
-//! will. They die with the process that started them.
+//! A throw-away etcd cluster: real members on the loopback address, or each on a host of a router; killed,
+//! stopped, cut off, replaced and started again at will. They die with the process that started them.
 
 use super::{
     kind::Kind,
     launch::{certify, found},
     process::{eventually, freeze, send, thaw},
+    router::{Router, address},
 };
 use election_driver::conformance::free_port;
 use rustix::process::Signal;
@@ -29,10 +30,31 @@ pub struct Etcd {
 }
 
 struct Member {
+    host: String,
+    /// What its command line begins with: the namespace of its host, if it has one of its own.
+    within: Vec<String>,
     client: u16,
     peer: u16,
     /// `None` while it is down.
     process: Option<Child>,
+}
+
+impl Member {
+    fn on(host: String, within: Vec<String>) -> Self {
+        Self { host, within, client: free_port(), peer: free_port(), process: None }
+    }
+
+    fn local() -> Self {
+        Self::on("127.0.0.1".to_owned(), Vec::new())
+    }
+
+    fn endpoint(&self) -> String {
+        format!("{}:{}", self.host, self.client)
+    }
+
+    fn peer_url(&self) -> String {
+        format!("http://{}:{}", self.host, self.peer)
+    }
 }
 
 /// The password of `root`, once [`enable_auth`](Etcd::enable_auth) was called.
@@ -45,7 +67,17 @@ impl Etcd {
     /// If they are not installed or do not start; the message says what to install, or quotes them.
     #[must_use]
     pub fn start() -> Self {
-        Self::of(3, false, &[])
+        Self::of((0..3).map(|_| Member::local()).collect(), false, &[])
+    }
+
+    /// Starts a member on each of these hosts, and waits until they have a leader.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_on(router: &Router) -> Self {
+        let host = |node| Member::on(address(node), router.within(node).to_vec());
+        Self::of((0..router.count()).map(host).collect(), false, &[])
     }
 
     /// Starts one member that is a cluster of its own.
@@ -54,7 +86,7 @@ impl Etcd {
     /// As [`start`](Self::start).
     #[must_use]
     pub fn start_single() -> Self {
-        Self::of(1, false, &[])
+        Self::of(vec![Member::local()], false, &[])
     }
 
     /// Starts one member with these further arguments.
@@ -63,7 +95,7 @@ impl Etcd {
     /// As [`start`](Self::start).
     #[must_use]
     pub fn start_single_with(arguments: &'static [&'static str]) -> Self {
-        Self::of(1, false, arguments)
+        Self::of(vec![Member::local()], false, arguments)
     }
 
     /// Starts one member to which clients speak by TLS, and show a certificate. In
@@ -74,18 +106,17 @@ impl Etcd {
     /// As [`start`](Self::start), or if openssl is not installed.
     #[must_use]
     pub fn start_encrypted() -> Self {
-        Self::of(1, true, &[])
+        Self::of(vec![Member::local()], true, &[])
     }
 
-    fn of(size: usize, is_encrypted: bool, arguments: &'static [&'static str]) -> Self {
+    fn of(members: Vec<Member>, is_encrypted: bool, arguments: &'static [&'static str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let member = |_| Member { client: free_port(), peer: free_port(), process: None };
         if is_encrypted {
             certify(Kind::MariaDb, directory.path());
         }
-        let members = (0..size).map(member).collect();
-        let mut cluster = Self { directory, members, founders: size, is_encrypted, arguments };
-        (0..size).for_each(|at| cluster.launch(at));
+        let founders = members.len();
+        let mut cluster = Self { directory, members, founders, is_encrypted, arguments };
+        (0..founders).for_each(|at| cluster.launch(at));
         cluster.wait_until_led();
         cluster
     }
@@ -101,13 +132,30 @@ impl Etcd {
     /// # Panics
     /// If the others refuse it.
     pub fn add_learner(&mut self) -> usize {
-        let (client, peer) = (free_port(), free_port());
         let at = self.size();
-        let (name, url) = (format!("m{at}"), format!("--peer-urls=http://127.0.0.1:{peer}"));
+        self.members.push(Member::local());
+        let (name, url) =
+            (format!("m{at}"), format!("--peer-urls={}", self.members[at].peer_url()));
         self.run(&["member", "add", &name, "--learner", &url]);
-        self.members.push(Member { client, peer, process: None });
         self.launch(at);
         at
+    }
+
+    /// Replaces a member by a new one at the same address, as after the loss of its disk.
+    ///
+    /// # Panics
+    /// If the others refuse it.
+    pub fn replace(&mut self, at: usize) {
+        self.kill(at);
+        let (name, list) = (format!("m{at}"), self.run(&["member", "list"]));
+        let line = list.lines().find(|line| line.contains(&format!(" {name},")));
+        let id = line.and_then(|line| line.split(',').next()).expect("a member");
+        self.run(&["member", "remove", id]);
+        self.wipe(at);
+        let url = format!("--peer-urls={}", self.members[at].peer_url());
+        self.run(&["member", "add", &name, &url]);
+        self.founders = 0; // whoever starts from now on joins
+        self.launch(at);
     }
 
     /// How many members there are.
@@ -125,8 +173,7 @@ impl Etcd {
     /// The hosts of a URL that names every member, this one first.
     #[must_use]
     pub fn hosts_from(&self, first: usize) -> String {
-        let ports = self.members.iter().map(|member| member.client);
-        let mut hosts: Vec<_> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+        let mut hosts: Vec<_> = self.members.iter().map(Member::endpoint).collect();
         hosts.rotate_left(first);
         hosts.join(",")
     }
@@ -139,18 +186,18 @@ impl Etcd {
 
     fn launch(&mut self, at: usize) {
         let listed: Vec<_> = (self.members.iter().enumerate())
-            .map(|(at, member)| format!("m{at}=http://127.0.0.1:{}", member.peer))
+            .map(|(at, member)| format!("m{at}={}", member.peer_url()))
             .collect();
         let data = self.data(at);
         let log = OpenOptions::new().create(true).append(true).open(self.log(at));
         let log = log.expect("a log file");
-        let member = &mut self.members[at];
+        let member = &self.members[at];
         let scheme = if self.is_encrypted { "https" } else { "http" };
-        let client = format!("{scheme}://127.0.0.1:{}", member.client);
-        let peer = format!("http://127.0.0.1:{}", member.peer);
+        let client = format!("{scheme}://{}", member.endpoint());
+        let peer = member.peer_url();
         // It must not outlive the test, however the test ends.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(found("etcd"));
+        command.args(["--pdeathsig", "KILL", "--"]).args(&member.within).arg(found("etcd"));
         command.args(["--name", &format!("m{at}"), "--data-dir"]);
         command.arg(data);
         command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
@@ -232,7 +279,7 @@ impl Etcd {
     #[must_use]
     pub fn leader(&self) -> Option<usize> {
         (0..self.size()).filter(|at| self.members[*at].process.is_some()).find(|at| {
-            let endpoint = format!("127.0.0.1:{}", self.port(*at));
+            let endpoint = self.members[*at].endpoint();
             let status = self.told(&endpoint, &["endpoint", "status", "--write-out=fields"], "");
             let status = status.unwrap_or_default();
             let field = |name: &str| {

@@ -83,7 +83,7 @@ async fn a_silent_member_is_asked_again_and_left(place: OnEtcd) {
     place.cluster().freeze(0);
     is_over.try_send(()).unwrap();
     let Notice::NotListening(why) = next().await else { panic!("it stands still") };
-    assert!(why.contains("no answer in 2.5s"), "{why}");
+    assert!(why.contains("no answer in 2500 ms"), "{why}");
     assert_eq!((next().await, next().await), (Notice::Listening, Notice::Wake));
 }
 

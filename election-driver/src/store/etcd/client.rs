@@ -264,8 +264,8 @@ impl<N: Network> Client<N> {
                 }
                 None => {
                     why = format!(
-                        "{number} accepts no connection; check that it runs, and that nothing on the path drops packets"
-                    )
+                        "{number} accepts no connection; start etcd there, or open the firewall"
+                    );
                 }
             }
         }
