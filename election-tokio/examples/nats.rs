@@ -14,7 +14,7 @@ use async_nats::{
     ConnectOptions,
     jetstream::{
         self,
-        kv::{EntryErrorKind, Store, UpdateErrorKind, Watch},
+        kv::{CreateErrorKind, Operation, Store, UpdateErrorKind, Watch},
         stream,
     },
 };
@@ -54,7 +54,7 @@ fn failed(kind: Failure, error: impl Display) -> StoreError {
     StoreError::new(kind, error.to_string())
 }
 
-/// A key may have no other characters than these, and `.`.
+/// A key may have no other characters than these, `=` and `.`.
 fn encoded(key: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte);
     let encode = |byte: u8| match byte {
@@ -68,11 +68,11 @@ impl Register for NatsRegister {
     type Version = u64;
 
     async fn read(&mut self, key: &str) -> Result<Option<(String, u64)>, StoreError> {
-        let entry = self.0.entry(encoded(key)).await.map_err(|error| match error.kind() {
-            EntryErrorKind::InvalidKey => failed(Failure::Fatal, error),
-            _ => failed(Failure::Transient, error),
-        })?;
-        let Some(entry) = entry else { return Ok(None) };
+        let entry = self.0.entry(encoded(key)).await;
+        let entry = entry.map_err(|error| failed(Failure::Transient, error))?;
+        // A key that was deleted has an entry that says so.
+        let put = entry.filter(|entry| entry.operation == Operation::Put);
+        let Some(entry) = put else { return Ok(None) };
         let value = String::from_utf8(entry.value.to_vec());
         let value = value.map_err(|error| failed(Failure::Fatal, error))?;
         Ok(Some((value, entry.revision)))
@@ -84,15 +84,16 @@ impl Register for NatsRegister {
         value: &str,
         expected: Option<&u64>,
     ) -> Result<Option<u64>, StoreError> {
-        // A key without a value has revision 0.
-        let expected = expected.copied().unwrap_or_default();
-        match self.0.update(encoded(key), value.to_owned().into(), expected).await {
-            Ok(revision) => Ok(Some(revision)),
-            Err(error) => match error.kind() {
-                UpdateErrorKind::WrongLastRevision => Ok(None),
-                UpdateErrorKind::InvalidKey => Err(failed(Failure::Fatal, error)),
-                _ => Err(failed(Failure::Ambiguous, error)),
-            },
+        let (key, value) = (encoded(key), value.to_owned().into());
+        let Some(expected) = expected else {
+            return match self.0.create(key, value).await {
+                Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(None),
+                made => made.map(Some).map_err(|error| failed(Failure::Ambiguous, error)),
+            };
+        };
+        match self.0.update(key, value, *expected).await {
+            Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => Ok(None),
+            made => made.map(Some).map_err(|error| failed(Failure::Ambiguous, error)),
         }
     }
 
@@ -119,7 +120,7 @@ impl Register for NatsRegister {
                         match or(watch.next(), silence).await {
                             Some(Ok(_)) => (Notice::Wake, Some((watch, false))),
                             Some(Err(error)) => (Notice::NotListening(error.to_string()), None),
-                            // Perhaps the server has restarted: begun anew, it is told of.
+                            // Perhaps the server has restarted: watching again finds out.
                             None => (Notice::Wake, None),
                         }
                     }

@@ -19,6 +19,12 @@ use std::{fmt::Display, sync::Arc};
 #[derive(Clone)]
 pub(crate) struct ObjectRegister(pub(crate) Arc<dyn ObjectStore>);
 
+/// The key's parts, of which none may be empty.
+fn path(key: &str) -> Path {
+    let part = |part: &str| if part.is_empty() { "%".to_owned() } else { part.replace('%', "%%") };
+    key.split('/').map(part).collect()
+}
+
 fn failed(kind: Failure, error: impl Display) -> StoreError {
     StoreError::new(kind, error.to_string())
 }
@@ -28,7 +34,7 @@ impl Register for ObjectRegister {
 
     async fn read(&mut self, key: &str) -> Result<Option<(String, UpdateVersion)>, StoreError> {
         let transient = |error| failed(Failure::Transient, error);
-        let found = match self.0.get(&Path::from(key)).await {
+        let found = match self.0.get(&path(key)).await {
             Err(Error::NotFound { .. }) => return Ok(None),
             found => found.map_err(transient)?,
         };
@@ -45,7 +51,7 @@ impl Register for ObjectRegister {
         expected: Option<&UpdateVersion>,
     ) -> Result<Option<UpdateVersion>, StoreError> {
         let mode = expected.cloned().map_or(PutMode::Create, PutMode::Update);
-        match self.0.put_opts(&Path::from(key), value.to_owned().into(), mode.into()).await {
+        match self.0.put_opts(&path(key), value.to_owned().into(), mode.into()).await {
             Ok(written) => Ok(Some(written.into())),
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(None),
             Err(error) => Err(failed(Failure::Ambiguous, error)),

@@ -60,7 +60,7 @@ impl Lease {
             }
             (Kind::Poll(poll), Answer::Seen(row)) => {
                 let unresolved = self.polls.read_back.take();
-                // What only tells of a failed attempt is no success: the next may fail alike.
+                // A reading does not show that writes work: after a failed attempt, keep backing off.
                 if unresolved.is_none() {
                     self.polls.failures = 0;
                 }

@@ -69,7 +69,7 @@ async fn no_version_comes_twice<T: Register>(mut register: T, key: &str) {
 
 async fn keys_and_values_are_kept<T: Register>(mut register: T, prefix: &str) {
     let long = "é".repeat(127);
-    let names = ["plain", "Plain", "two words", "a/b", "o'brien \"x\" %s", "🦀", "..", &long];
+    let names = ["plain", "Plain", "plain/", "a//b", "a/b", "o'brien \"x\" %s", "🦀", "..", &long];
     for (number, name) in names.iter().enumerate() {
         let (key, text) = (format!("{prefix}{name}/leader"), format!("{number}\nline é\n"));
         takes(&mut register, &key, &text, None).await.expect("another key is another value");

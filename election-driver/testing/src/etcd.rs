@@ -147,6 +147,7 @@ impl Etcd {
     /// If the others refuse it.
     pub fn replace(&mut self, at: usize) {
         self.kill(at);
+        self.wait_until_led(); // it may have been the leader: nothing is asked twice
         let (name, list) = (format!("m{at}"), self.run(&["member", "list"]));
         let line = list.lines().find(|line| line.contains(&format!(" {name},")));
         let id = line.and_then(|line| line.split(',').next()).expect("a member");

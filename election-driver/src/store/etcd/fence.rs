@@ -8,7 +8,7 @@ use election_core::{Epoch, lease::Registration, register::Leader};
 ///
 /// The guide's page [`fencing`](crate::guide::fencing#etcd) shows them in a transaction.
 ///
-/// If the transaction is not made, the term is over: stop the leader work.
+/// If either comparison fails, the term is over: stop the leader work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EtcdFence {

@@ -1,27 +1,29 @@
-//! Logins, each done once for all clones. A login costs etcd far more than a question: it hashes the
-//! password, on purpose slowly. So a login that takes longer than a call is not given up with it: the next
+//! Logins, at most one at each endpoint for all clones. A login costs etcd far more than a question: it hashes
+//! the password, on purpose slowly. So a login that takes longer than a call is not given up with it: the next
 //! call goes on to wait for it, or that of another clone.
 
 use super::{
     LIMIT,
-    client::{Client, Elsewhere, Final, Shared, Trouble, fatal, in_time, post},
+    dial::{Dialer, Elsewhere, Final, Trouble, fatal, in_time, post},
     link::NoAnswer,
     verdict::{Verdict, judge, wants_no_login},
     wire::{self, AUTHENTICATE},
 };
-use crate::Network;
+use crate::{Network, now};
+use election_core::Timestamp;
 use std::{
     future::Future,
     pin::Pin,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-type Login = Pin<Box<dyn Future<Output = Result<String, Trouble>> + Send>>;
+/// When it began, and what comes of it.
+type Login = (Timestamp, Pin<Box<dyn Future<Output = Result<String, Trouble>> + Send>>);
 
 pub(super) struct Logins {
     /// Of the last login; empty if the cluster wants none.
     token: Mutex<Option<String>>,
-    /// What is under way at each endpoint. Whoever waits for it drives it.
+    /// What is under way at each endpoint. Whoever holds the lock drives it.
     under_way: Vec<async_lock::Mutex<Option<Login>>>,
 }
 
@@ -31,72 +33,72 @@ impl Logins {
         Self { token: Mutex::default(), under_way: under_way.collect() }
     }
 
-    fn token(&self) -> MutexGuard<'_, Option<String>> {
+    fn known(&self) -> MutexGuard<'_, Option<String>> {
         // No panic leaves it half written.
         self.token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets a token that was refused, unless another has taken its place.
-    pub(super) fn forget(&self, refused: &str) {
-        self.token().take_if(|token| token == refused);
+    /// Whether there is a token.
+    pub(super) fn are_done(&self) -> bool {
+        self.known().is_some()
     }
-}
 
-impl Shared {
-    /// Whether a login is what a call waits for.
-    pub(super) fn lacks_token(&self) -> bool {
-        self.url.login.is_some() && self.logins.token().is_none()
-    }
-}
-
-impl<N: Network> Client<N> {
     /// The token of the URL's user; a new one of this endpoint, if there is none.
-    pub(super) async fn token(&mut self, at: usize) -> Result<String, Trouble> {
-        let shared = self.shared.clone();
-        let known = || shared.logins.token().clone();
-        let Some(under_way) = shared.logins.under_way.get(at).filter(|_| shared.lacks_token())
-        else {
-            return Ok(known().unwrap_or_default());
+    pub(super) async fn token<N: Network>(
+        &self,
+        dialer: &mut Dialer<N>,
+        at: usize,
+    ) -> Result<String, Trouble> {
+        let under_way = self.under_way.get(at).filter(|_| dialer.url.login.is_some());
+        let Some(under_way) = under_way.filter(|_| !self.are_done()) else {
+            return Ok(self.known().clone().unwrap_or_default());
         };
         let mut login = under_way.lock().await;
-        if let Some(token) = known() {
-            return Ok(token); // another clone's
+        if let Some(token) = &*self.known() {
+            return Ok(token.clone()); // another clone's
         }
-        let outcome = login.get_or_insert_with(|| Box::pin(self.again().log_in(at))).await;
+        let now = now();
+        login.take_if(|(began, _)| now.since(*began) > LIMIT); // nobody has waited for it
+        let new = || (now, Box::pin(log_in(dialer.again(), at)) as _);
+        let (_, under_way) = login.get_or_insert_with(new);
+        let outcome = under_way.await;
         *login = None;
-        Ok(shared.logins.token().insert(outcome?).clone())
-    }
-
-    async fn log_in(mut self, at: usize) -> Result<String, Trouble> {
-        self.limit = LIMIT;
-        let late = || Elsewhere(format!("no login in {LIMIT:?}"));
-        in_time(&self.runtime.clone(), LIMIT, self.ask_for_token(at)).await.ok_or_else(late)?
-    }
-
-    async fn ask_for_token(&mut self, at: usize) -> Result<String, Trouble> {
-        let Some((user, password)) = self.shared.url.login.clone() else {
-            return Ok(String::new());
-        };
-        let mut link = self.open(at).await?;
-        let asked = post(&mut link, AUTHENTICATE, "", wire::authenticate(&user, &password)).await;
-        let (status, body) = asked.map_err(|NoAnswer { why, .. }| Elsewhere(why))?;
-        // So that authentication can be enabled while elections go on.
-        if wants_no_login(&body) {
-            return Ok(String::new());
+        let token = self.known().insert(outcome?).clone();
+        for slow in self.under_way.iter().filter_map(async_lock::Mutex::try_lock) {
+            drop({ slow }.take());
         }
-        match judge(status, &body) {
-            Verdict::Done(answer) => {
-                wire::text(&answer, "token").map(str::to_owned).ok_or_else(|| {
-                    Elsewhere(
-                        "it answered the login without a token; check what listens there"
-                            .to_owned(),
-                    )
-                })
-            }
-            Verdict::Refused(why, code) => Err(Final(fatal(why, code))),
-            Verdict::Elsewhere(why) | Verdict::Login(why) | Verdict::Unclear(why) => {
-                Err(Elsewhere(why))
-            }
+        Ok(token)
+    }
+
+    /// Forgets a token that was refused, unless another has taken its place.
+    pub(super) fn forget(&self, refused: &str) {
+        self.known().take_if(|token| token == refused);
+    }
+}
+
+async fn log_in<N: Network>(mut dialer: Dialer<N>, at: usize) -> Result<String, Trouble> {
+    let late = || Elsewhere(format!("no login in {LIMIT:?}"));
+    in_time(&dialer.runtime.clone(), LIMIT, ask_for_token(&mut dialer, at))
+        .await
+        .ok_or_else(late)?
+}
+
+async fn ask_for_token<N: Network>(dialer: &mut Dialer<N>, at: usize) -> Result<String, Trouble> {
+    let mut link = dialer.open(at, LIMIT).await?;
+    let Some((user, password)) = &dialer.url.login else { return Ok(String::new()) };
+    let asked = post(&mut link, AUTHENTICATE, "", wire::authenticate(user, password)).await;
+    let (status, body) = asked.map_err(|NoAnswer { why, .. }| Elsewhere(why))?;
+    // So that authentication can be enabled while elections go on.
+    if wants_no_login(&body) {
+        return Ok(String::new());
+    }
+    match judge(status, &body) {
+        Verdict::Done(answer) => wire::text(&answer, "token").map(str::to_owned).ok_or_else(|| {
+            Elsewhere("it answered the login without a token; check what listens there".to_owned())
+        }),
+        Verdict::Refused(why, code) => Err(Final(fatal(why, code))),
+        Verdict::Elsewhere(why) | Verdict::Login(why) | Verdict::Unclear(why) => {
+            Err(Elsewhere(why))
         }
     }
 }

@@ -1,16 +1,20 @@
 //! etcd as a register, by its JSON gateway: HTTP/1.1 on the runtime's own sockets.
 //!
 //! ```text
-//!   EtcdRegister ── Client ──▶ Link          a connection, on which hyper speaks
-//!        │             │  └──▶ Verdict       what an answer means for the call
-//!        │             └─ Shared             what all clones know: the URL, the cluster's identity
-//!        └─ Watch ─────── a Client of its own, and Lines that never end
+//!   EtcdRegister ─▶ Client ─▶ Asker ─▶ Dialer ─▶ Link    a connection, on which hyper speaks
+//!        │           │         ├────▶ Logins             one token for all clones
+//!        │           │         └────▶ Verdict            what an answer means for the call
+//!        │           └─ compare                          whether all members are of one cluster
+//!        └─ Watch ─▶ a Client of its own, and Lines that never end
 //! ```
 //!
 //! A write is asked once. The connection that it goes over has answered a read before, so most of what
 //! can be wrong with an endpoint is found out while another may still be tried.
 
+mod asker;
 mod client;
+mod compare;
+mod dial;
 mod encryption;
 mod fence;
 mod identity;
@@ -136,7 +140,7 @@ impl<N: Network> Register for EtcdRegister<N> {
     type Version = EtcdVersion;
 
     fn prepare(&mut self, config: &Config) {
-        // Earlier than the elector, which knows of no endpoint.
+        // Earlier than the elector, whose time-out names no endpoint.
         self.client.limit = config.attempt_timeout() / 16 * 15;
     }
 

@@ -1,10 +1,6 @@
 //! Notices of changes of a key, on a connection of their own that is opened again and again.
 
-use super::{
-    client::{Client, Socket},
-    lines::Lines,
-    wire::News,
-};
+use super::{client::Client, dial::Socket, lines::Lines, wire::News};
 use crate::{Network, Notice, Notifications, Pause};
 use futures_lite::future::or;
 use std::{collections::VecDeque, time::Duration};
@@ -74,7 +70,7 @@ impl<N: Network> Watch<N> {
     fn judge(&mut self, news: News, at: usize) -> Result<(), String> {
         match news {
             News::Listens { cluster } => {
-                self.client.belongs(cluster)?;
+                self.client.asker.belongs(cluster)?;
                 self.client.stay(at);
                 if self.listens.replace(true) != Some(true) {
                     self.notices.push_back(Notice::Listening);

@@ -2,11 +2,12 @@
 
 use super::{
     control::{parsed, text},
-    process::{eventually, send},
+    process::{alive, eventually, send},
     world::World,
 };
 use election_testing::Etcd;
 use rustix::process::Signal;
+use std::{fs, process::Command};
 
 /// Etcd itself is asked by the library's tests.
 #[test]
@@ -38,6 +39,30 @@ fn a_job_runs_on_etcd_and_its_successor_too() {
     assert!(world.start_after(next.epoch).elector == second.pid());
     world.assert_exclusive();
     send(second.pid(), Signal::TERM);
+}
+
+/// So says the README: after the kill above, its job runs beside its successor's.
+#[test]
+fn etcdctl_lock_leaves_its_job_running() {
+    let (world, etcd) = (World::new(), Etcd::start_single());
+    let lock = |node: &str| {
+        let job = world.path().join(node);
+        let mut etcdctl = Command::new("etcdctl");
+        etcdctl.env("ETCDCTL_API", "3").arg(format!("--endpoints={}", etcd.hosts_from(0)));
+        etcdctl.args(["lock", "--ttl=2", "jobs", "--", "sh", "-c"]);
+        etcdctl.arg(format!("echo $$ > {0}.next; mv {0}.next {0}; exec sleep 60", job.display()));
+        let wrapper = etcdctl.spawn().unwrap();
+        let started = || fs::read_to_string(&job).ok()?.trim().parse::<i32>().ok();
+        (wrapper, eventually("a job of etcdctl", started))
+    };
+    let (mut first, job) = lock("first");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let (mut second, next) = lock("second");
+    assert!(alive(job) && alive(next), "one of them has ended");
+    second.kill().unwrap();
+    second.wait().unwrap();
+    [job, next].iter().for_each(|job| send(*job, Signal::KILL));
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub(super) fn fill(world: &mut World, _: &Hit) -> Option<Wound> {
     let ballast = world.home().disk().join("ballast");
     fill_up(&ballast);
     Wound::until_done(move |world| {
-        let _ = fs::remove_file(&ballast); // done before: as well
+        let _ = fs::remove_file(&ballast); // it may already be gone
         are_up(world)
     })
 }
