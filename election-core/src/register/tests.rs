@@ -115,6 +115,24 @@ fn a_value_is_read_as_it_was_written() {
     }
 }
 
+/// Processes of different releases read each other's values.
+#[test]
+fn the_text_of_a_held_value_is_what_it_was() {
+    let label = Some(Label::new("10.0.0.1:80").unwrap());
+    let leader = Leader {
+        epoch: Epoch::new(9),
+        elected_ms: 8,
+        holder: Some(Holder { candidate: candidate("a", 7), label }),
+        ttl: TTL,
+        renewals: 4,
+        resign_requested: true,
+    };
+    let text = "election-leader 1\nepoch 9\nholder a\n\
+                incarnation 00000000-0000-0000-0000-000000000007\nelected_ms 8\nlabel 10.0.0.1:80\n\
+                ttl_ms 10000\nrenewals 4\nresign_requested yes\n";
+    assert_eq!(leader.to_string(), text);
+}
+
 #[test]
 fn a_value_begins_alike_for_as_long_as_a_term_is_held() {
     let (mut register, mut a, mut b) = (Memory::default(), client("a"), client("b"));

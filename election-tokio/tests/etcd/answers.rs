@@ -2,7 +2,9 @@
 
 use crate::{on::OnNothing, places::register};
 use election_core::lease::Failure;
-use election_driver::Register as _;
+use election_driver::{Register as _, Runtime as _};
+use election_tokio::{Notice, Tokio};
+use futures_lite::StreamExt as _;
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -134,7 +136,10 @@ async fn a_write_under_way_has_the_whole_time(_: OnNothing) {
 
 /// At first each has a quarter of the time.
 async fn endpoints_that_are_slow_are_reached_in_the_end(_: OnNothing) {
-    let slow = |path: &str| LATE.to_owned() + &reads(path).unwrap();
+    let slow = |path: &str| {
+        let watches = http(200, &format!("{{\"result\":{{{HEADER},\"created\":true}}}}\n"));
+        LATE.to_owned() + &reads(path).unwrap_or(watches)
+    };
     let mut hosts = Vec::new();
     for _ in 0..3 {
         hosts.push(format!("127.0.0.1:{}", server(slow).await.0));
@@ -149,6 +154,50 @@ async fn endpoints_that_are_slow_are_reached_in_the_end(_: OnNothing) {
         assert!(calls < 9, "never reached");
     }
     register.read("key").await.expect("the connection that has answered");
+    let mut notices = register.watch("key", Arc::new(|time| Box::pin(Tokio.sleep(time))));
+    while notices.next().await != Some(Notice::Listening) {}
+}
+
+/// What is silent when the members are compared is not asked again while others answer.
+async fn members_are_compared_once(_: OnNothing) {
+    let answers = |path: &str| reads(path).unwrap();
+    let (one, _) = server(answers).await;
+    let (other, _) = server(answers).await;
+    let (silent, asked) = server(|_: &str| "hang".to_owned()).await;
+    let hosts = [one, other, silent].map(|port| format!("127.0.0.1:{port}"));
+    let mut register = register(&format!("etcd://{}", hosts.join(",")));
+    register = register.timeout(Duration::from_secs(2));
+    for _ in 0..3 {
+        register.read("key").await.unwrap();
+    }
+    assert_eq!(asked.lock().unwrap().len(), 1);
+}
+
+/// A connection that has answered is kept, and a new one is tried by a read first.
+async fn writes_go_over_the_connection_that_is_kept(_: OnNothing) {
+    let takes =
+        |path: &str| reads(path).unwrap_or(http(200, &format!("{{{HEADER},\"succeeded\":true}}")));
+    let (port, asked) = server(takes).await;
+    let mut register = register(&format!("etcd://127.0.0.1:{port}"));
+    for _ in 0..2 {
+        assert!(register.write("key", "value", None).await.unwrap().is_some());
+    }
+    assert_eq!(*asked.lock().unwrap(), ["/v3/kv/range", "/v3/kv/txn", "/v3/kv/txn"]);
+}
+
+/// Clones that begin together wait for one login.
+async fn clones_log_in_once(_: OnNothing) {
+    let answers = |path: &str| {
+        let token = || LATE.to_owned() + &http(200, &format!("{{{HEADER},\"token\":\"t\"}}"));
+        reads(path).unwrap_or_else(token)
+    };
+    let (port, asked) = server(answers).await;
+    let mut one = register(&format!("etcd://me:secret@127.0.0.1:{port}")).timeout(LATENESS * 4);
+    let mut other = one.clone();
+    let (first, second) = tokio::join!(one.read("key"), other.read("key"));
+    assert!(first.unwrap().is_none() && second.unwrap().is_none());
+    let logins = asked.lock().unwrap().iter().filter(|path| path.contains("auth")).count();
+    assert_eq!(logins, 1);
 }
 
 async fn an_answer_that_is_none_names_its_endpoint(_: OnNothing) {
@@ -178,4 +227,7 @@ tests! {
     a_write_that_is_refused_goes_to_the_next: by_itself;
     an_answer_that_is_none_names_its_endpoint: by_itself;
     endpoints_that_are_slow_are_reached_in_the_end: by_itself;
+    members_are_compared_once: by_itself;
+    writes_go_over_the_connection_that_is_kept: by_itself;
+    clones_log_in_once: by_itself;
 }

@@ -44,6 +44,41 @@ async fn endpoints_of_two_clusters_are_refused(_: OnNothing) {
     assert_eq!(other.run(&["get", "key"]), "", "it was written where it must not be");
 }
 
+/// A member that answers alone is believed only until it can be compared.
+async fn a_cluster_of_its_own_is_found_when_others_answer(_: OnNothing) {
+    let clusters = [Etcd::start_single(), Etcd::start_single(), Etcd::start_single()];
+    let hosts = clusters.each_ref().map(|cluster| cluster.hosts_from(0));
+    clusters[1..].iter().for_each(|cluster| cluster.freeze(0));
+    let mut register = register(&format!("etcd://{}", hosts.join(",")));
+    register = register.timeout(Duration::from_secs(3));
+    assert!(register.read("key").await.unwrap().is_none());
+    clusters[1..].iter().for_each(|cluster| cluster.thaw(0));
+    let error = is_fatal(register.read("key").await, &["belongs to the etcd cluster"]);
+    assert!(hosts[1..].iter().any(|host| error.to_string().contains(host)), "{error}");
+}
+
+/// A member that is silent takes its share of a call, however many calls there were.
+async fn a_silent_member_takes_no_whole_call(place: OnEtcd) {
+    let mut register = register(&place.cluster().url()).timeout(Duration::from_secs(3));
+    for _ in 0..5 {
+        register.read("key").await.unwrap();
+    }
+    place.cluster().freeze(0);
+    while let Err(error) = register.read("key").await {
+        let said = error.to_string(); // etcd may have to elect another
+        assert!(!said.contains("no answer in 3000 ms"), "{said}");
+    }
+}
+
+async fn logins_go_to_the_next_member(_: OnNothing) {
+    let mut cluster = Etcd::start();
+    cluster.enable_auth();
+    cluster.kill(0);
+    cluster.wait_until_led();
+    let mut register = of(&cluster, "election:secret@", "mine");
+    assert!(register.write("key", "value", None).await.unwrap().is_some());
+}
+
 /// Its name is the same, as after a restore.
 async fn a_cluster_that_has_lost_writes_is_refused(_: OnNothing) {
     let mut cluster = Etcd::start_single();
@@ -156,4 +191,7 @@ tests! {
     user_and_password_are_demanded_and_given: by_itself;
     elections_are_held_with_a_password: by_itself;
     a_slow_login_is_waited_for_across_calls: by_itself;
+    logins_go_to_the_next_member: by_itself;
+    a_cluster_of_its_own_is_found_when_others_answer: by_itself;
+    a_silent_member_takes_no_whole_call: etcd;
 }
