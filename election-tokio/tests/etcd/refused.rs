@@ -66,7 +66,7 @@ async fn a_silent_member_takes_no_whole_call(place: OnEtcd) {
     place.cluster().freeze(0);
     while let Err(error) = register.read("key").await {
         let said = error.to_string(); // etcd may have to elect another
-        assert!(!said.contains("no answer in 3000 ms"), "{said}");
+        assert!(said.matches("etcd at").count() > 1, "it took the whole call: {said}");
     }
 }
 
