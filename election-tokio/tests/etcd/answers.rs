@@ -114,7 +114,9 @@ async fn a_write_that_is_refused_goes_to_the_next(_: OnNothing) {
             reads(path).unwrap_or(http(200, &format!("{{{HEADER},\"succeeded\":true}}")))
         };
         let (other, asked) = server(takes).await;
-        let mut register = register(&format!("etcd://127.0.0.1:{one},127.0.0.1:{other}"));
+        let (third, _) = server(|path: &str| reads(path).unwrap()).await;
+        let hosts = [one, other, third].map(|port| format!("127.0.0.1:{port}"));
+        let mut register = register(&format!("etcd://{}", hosts.join(",")));
         register = register.timeout(Duration::from_secs(3));
         assert!(register.write("key", "value", None).await.unwrap().is_some());
         assert_eq!(asked_for_writes(&asked), 1);

@@ -95,8 +95,16 @@ impl<N: Network> Client<N> {
             let all = (0..self.count()).map(|_| self.asker.again()).collect();
             let compare = || compare(runtime.clone(), all, share, question.read());
             let compared = shared.compared.get_or_try_init(compare);
-            if let Some(Err(Final(error))) = in_time(&runtime, self.limit, compared).await {
-                return Err(error);
+            self.patience = share * 2;
+            match in_time(&runtime, self.limit, compared).await {
+                Some(Ok(())) => self.patience = Duration::ZERO,
+                Some(Err(Final(error))) => return Err(error),
+                Some(Err(Elsewhere(why))) => return Err(StoreError::new(Failure::Transient, why)),
+                None => {
+                    let why =
+                        format!("etcd at {}: {}", self.endpoints(), self.asker.silence(share));
+                    return Err(StoreError::new(Failure::Transient, why));
+                }
             }
         }
         self.call_any(began, question, reading).await

@@ -14,34 +14,41 @@ use std::{
     time::Duration,
 };
 
-/// Asks every member, each by an asker. If fewer than half answer in this time, it is to be tried again.
+/// Asks every member, each by an asker. Until a majority has answered in this time, nobody is believed.
 pub(super) async fn compare<N: Network>(
     runtime: N,
     all: Vec<Asker<N>>,
     share: Duration,
     question: Question<'_>,
 ) -> Result<(), Trouble> {
-    let (half, mut answers) = (all.len().div_ceil(2), 0);
+    let (majority, mut answers, mut troubles) = (all.len() / 2 + 1, 0, Vec::new());
     let ask = |(at, mut one): (usize, Asker<N>)| {
-        Box::pin(async move {
+        let silence = format!("{}: {}", one.dialer.endpoint(at), one.silence(share));
+        let asking = Box::pin(async move {
             let asked = one.ask(at, share, &question, |_| Ok(()), &AtomicBool::new(false)).await;
+            let endpoint = one.dialer.endpoint(at);
             asked.map_err(|trouble| match trouble {
-                Final(error) => Final(error.in_context(&one.dialer.endpoint(at))),
-                elsewhere @ Elsewhere(_) => elsewhere,
+                Final(error) => Final(error.in_context(&endpoint)),
+                Elsewhere(why) => Elsewhere(format!("{endpoint}: {why}")),
             })
-        })
+        });
+        (silence, asking)
     };
     let mut asked: Vec<_> = all.into_iter().enumerate().map(ask).collect();
     let each = poll_fn(|cx| {
         let mut refused = Ok(());
-        asked.retain_mut(|one| match one.as_mut().poll(cx) {
+        asked.retain_mut(|(_, one)| match one.as_mut().poll(cx) {
             Poll::Pending => true,
-            Poll::Ready(Err(Final(error))) => {
-                refused = Err(Final(error));
+            Poll::Ready(Ok(())) => {
+                answers += 1;
                 false
             }
-            Poll::Ready(answer) => {
-                answers += usize::from(answer.is_ok());
+            Poll::Ready(Err(Elsewhere(why))) => {
+                troubles.push(why);
+                false
+            }
+            Poll::Ready(Err(Final(error))) => {
+                refused = Err(Final(error));
                 false
             }
         });
@@ -51,5 +58,9 @@ pub(super) async fn compare<N: Network>(
         }
     });
     in_time(&runtime, share, each).await.unwrap_or(Ok(()))?;
-    (answers >= half).then_some(()).ok_or_else(|| Elsewhere("too few members answer".to_owned()))
+    if answers >= majority {
+        return Ok(());
+    }
+    troubles.extend(asked.into_iter().map(|(silence, _)| silence));
+    Err(Elsewhere(troubles.join("; ")))
 }

@@ -3,7 +3,6 @@
 //! call goes on to wait for it, or that of another clone.
 
 use super::{
-    LIMIT,
     dial::{Dialer, Elsewhere, Final, Trouble, fatal, in_time, post},
     link::NoAnswer,
     verdict::{Verdict, judge, wants_no_login},
@@ -15,7 +14,11 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
+
+/// How long a login may take: etcd computes one that was given up to its end, too.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// When it began, and what comes of it.
 type Login = (Timestamp, Pin<Box<dyn Future<Output = Result<String, Trouble>> + Send>>);
@@ -58,7 +61,7 @@ impl Logins {
             return Ok(token.clone()); // another clone's
         }
         let now = now();
-        login.take_if(|(began, _)| now.since(*began) > LIMIT); // nobody has waited for it
+        login.take_if(|(began, _)| now.since(*began) > LONGEST); // nobody has waited for it
         let new = || (now, Box::pin(log_in(dialer.again(), at)) as _);
         let (_, under_way) = login.get_or_insert_with(new);
         let outcome = under_way.await;
@@ -77,14 +80,14 @@ impl Logins {
 }
 
 async fn log_in<N: Network>(mut dialer: Dialer<N>, at: usize) -> Result<String, Trouble> {
-    let late = || Elsewhere(format!("no login in {LIMIT:?}"));
-    in_time(&dialer.runtime.clone(), LIMIT, ask_for_token(&mut dialer, at))
+    let late = || Elsewhere(format!("no login in {LONGEST:?}"));
+    in_time(&dialer.runtime.clone(), LONGEST, ask_for_token(&mut dialer, at))
         .await
         .ok_or_else(late)?
 }
 
 async fn ask_for_token<N: Network>(dialer: &mut Dialer<N>, at: usize) -> Result<String, Trouble> {
-    let mut link = dialer.open(at, LIMIT).await?;
+    let mut link = dialer.open(at, LONGEST).await?;
     let Some((user, password)) = &dialer.url.login else { return Ok(String::new()) };
     let asked = post(&mut link, AUTHENTICATE, "", wire::authenticate(user, password)).await;
     let (status, body) = asked.map_err(|NoAnswer { why, .. }| Elsewhere(why))?;
