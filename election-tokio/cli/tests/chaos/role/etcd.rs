@@ -43,7 +43,8 @@ pub(super) async fn library(url: &str) {
         let (key, above, below) = (fence.key, fence.above, fence.below);
         let holds = format!("value({key:?}) > {above:?}\nvalue({key:?}) < {below:?}");
         let put = format!("put work/{} \"{election} {}\"", uuid::Uuid::new_v4(), lease.epoch());
-        let mut etcdctl = Command::new("etcdctl");
+        let mut etcdctl = Command::new("setpriv");
+        etcdctl.args(["--pdeathsig", "KILL", "--", "etcdctl"]);
         etcdctl.args([&endpoints, "--command-timeout=1s", "txn"]).env("ETCDCTL_API", "3");
         // It is a message on its way, and no part of the elector.
         etcdctl.env_remove(PLACE).env_remove(MARK);
