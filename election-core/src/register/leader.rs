@@ -27,8 +27,8 @@ use core::{fmt, str::FromStr, time::Duration};
 /// resign_requested yes
 /// ```
 ///
-/// While nobody leads, there are only `epoch` and `elected_ms` below the header. `label` is missing if the leader publishes none,
-/// and `resign_requested` unless somebody has asked the leader to resign.
+/// While nobody leads, there are only `epoch` and `elected_ms` below the header. `label` is missing if the
+/// leader publishes none, and `resign_requested` unless somebody has asked the leader to resign.
 ///
 /// What [`beginning`](Self::beginning) returns stands at the beginning of the value for as long as one term
 /// is held: where a transaction can compare values, it can be fenced by that.

@@ -108,7 +108,7 @@ impl Address {
     }
 
     /// The same without a resolver, for numbers.
-    pub(super) fn number(&self) -> Option<SocketAddr> {
+    pub(crate) fn number(&self) -> Option<SocketAddr> {
         self.host.parse().ok().map(|number: IpAddr| SocketAddr::new(number, self.port))
     }
 }

@@ -80,21 +80,12 @@ impl Etcd {
         Self::of((0..router.count()).map(host).collect(), false, &[])
     }
 
-    /// Starts one member that is a cluster of its own.
+    /// Starts one member that is a cluster of its own, with these further arguments.
     ///
     /// # Panics
     /// As [`start`](Self::start).
     #[must_use]
-    pub fn start_single() -> Self {
-        Self::of(vec![Member::local()], false, &[])
-    }
-
-    /// Starts one member with these further arguments.
-    ///
-    /// # Panics
-    /// As [`start`](Self::start).
-    #[must_use]
-    pub fn start_single_with(arguments: &'static [&'static str]) -> Self {
+    pub fn start_single(arguments: &'static [&'static str]) -> Self {
         Self::of(vec![Member::local()], false, arguments)
     }
 

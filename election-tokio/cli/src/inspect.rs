@@ -154,7 +154,7 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
                 label.unwrap_or_default(),
                 row.epoch,
                 row.elected_ms.and_then(since).unwrap_or_default(),
-                left(row),
+                left(row, place.store.knows_age()),
                 if row.resign_requested { ", asked to resign" } else { "" },
                 if is_listed { "" } else { UNLISTED },
             )
@@ -176,9 +176,12 @@ const UNLISTED: &str = ", but is not listed as a candidate: its process may have
                         lease is kept until then (as with --at-least-for)";
 
 /// How long somebody leads without another renewal. If the lease allows for steps of the database's
-/// clock, only who watches knows.
-fn left(row: &Row) -> String {
+/// clock, or the store does not say when it was last renewed, only who watches knows.
+fn left(row: &Row, knows_age: bool) -> String {
     let kept = rounded(row.remaining);
+    if !knows_age {
+        return format!("with a lease of {kept}, last renewed at an unknown time");
+    }
     if row.remaining <= row.ttl {
         return format!("for another {kept} unless renewed");
     }

@@ -166,8 +166,8 @@ impl Plan {
         if once && self.venue.is_etcd() {
             return Err(Failed::new(
                 "--try does not work on etcd, which does not say how old a lease is: a process that has \
-                 just started cannot tell that a lease has run out; use --wait with more than 1.1 times \
-                 the longest lease (--ttl or --at-least-for)",
+                 just started cannot tell that a lease has run out; for jobs that a timer starts on several \
+                 machines use a SQL store; to take part until elected, remove --try",
             ));
         }
         Ok(Self { wait, once, conflict: conflict_exit_code, ..self })

@@ -209,6 +209,11 @@ impl AnyStore {
         })
     }
 
+    /// Whether it says how old a lease is.
+    pub(crate) fn knows_age(&self) -> bool {
+        !matches!(self, Self::Etcd(_))
+    }
+
     /// How to see which elections there are.
     pub(crate) fn how_to_list(&self) -> &'static str {
         match self {

@@ -28,7 +28,7 @@ fn of(cluster: &Etcd, login: &str, prefix: &str) -> EtcdRegister {
 }
 
 async fn endpoints_of_two_clusters_are_refused(_: OnNothing) {
-    let (one, other) = (Etcd::start_single(), Etcd::start_single());
+    let (one, other) = (Etcd::start_single(&[]), Etcd::start_single(&[]));
     let url = format!("{},{}", one.url(), other.hosts_from(0));
     let port = other.port(0).to_string();
     let words = [&*port, "belongs to the etcd cluster", "one cluster only"];
@@ -40,7 +40,7 @@ async fn endpoints_of_two_clusters_are_refused(_: OnNothing) {
 
 /// As a member is that was wiped, while the others are silent.
 async fn a_cluster_of_its_own_is_not_believed_alone(_: OnNothing) {
-    let clusters = [Etcd::start_single(), Etcd::start_single(), Etcd::start_single()];
+    let clusters = [Etcd::start_single(&[]), Etcd::start_single(&[]), Etcd::start_single(&[])];
     let hosts = clusters.each_ref().map(|cluster| cluster.hosts_from(0));
     clusters[1..].iter().for_each(|cluster| cluster.freeze(0));
     let mut register = register(&format!("etcd://{}", hosts.join(",")));
@@ -80,7 +80,7 @@ async fn logins_go_to_the_next_member(_: OnNothing) {
 
 /// Its name is the same, as after a restore.
 async fn a_cluster_that_has_lost_writes_is_refused(_: OnNothing) {
-    let mut cluster = Etcd::start_single();
+    let mut cluster = Etcd::start_single(&[]);
     let mut register = register(&cluster.url());
     let version = register.write("key", "value", None).await.unwrap();
     register.write("key", "value", version.as_ref()).await.unwrap().unwrap();
@@ -93,7 +93,7 @@ async fn a_cluster_that_has_lost_writes_is_refused(_: OnNothing) {
 }
 
 async fn user_and_password_are_demanded_and_given(_: OnNothing) {
-    let mut cluster = Etcd::start_single();
+    let mut cluster = Etcd::start_single(&[]);
     let mut early = of(&cluster, "election:secret@", "mine");
     assert!(early.read("key").await.unwrap().is_none(), "a user is given before one is demanded");
     cluster.enable_auth();
@@ -130,7 +130,7 @@ async fn user_and_password_are_demanded_and_given(_: OnNothing) {
 
 /// A lease so long that only the watch can tell.
 async fn elections_are_held_with_a_password(_: OnNothing) {
-    let cluster = Etcd::start_single();
+    let cluster = Etcd::start_single(&[]);
     cluster.enable_auth();
     let url = format!("etcd://election:secret@{}/mine", cluster.hosts_from(0));
     let store = store(&url);
@@ -148,7 +148,7 @@ async fn elections_are_held_with_a_password(_: OnNothing) {
 
 /// Each login takes longer than a call of these electors may.
 async fn a_slow_login_is_waited_for_across_calls(_: OnNothing) {
-    let cluster = Etcd::start_single_with(&["--bcrypt-cost", "13"]);
+    let cluster = Etcd::start_single(&["--bcrypt-cost", "13"]);
     cluster.enable_auth();
     let url = format!("etcd://election:secret@{}/mine", cluster.hosts_from(0));
     let elector = |node: usize| {

@@ -9,7 +9,7 @@ use super::{
     wire::{Question, Reading},
 };
 use crate::{Network, StoreError, now};
-use election_core::{Timestamp, lease::Failure};
+use election_core::lease::Failure;
 use std::{
     pin::pin,
     sync::atomic::{AtomicBool, Ordering},
@@ -89,36 +89,41 @@ impl<N: Network> Client<N> {
         question: &Question<'_>,
         reading: Reading<T>,
     ) -> Result<T, StoreError> {
-        let (began, shared) = (now(), self.asker.shared.clone());
-        if self.count() > 1 && shared.compared.get().is_none() {
-            let (runtime, share) = (self.runtime(), self.share());
-            let all = (0..self.count()).map(|_| self.asker.again()).collect();
-            let compare = || compare(runtime.clone(), all, share, question.read());
-            let compared = shared.compared.get_or_try_init(compare);
-            self.patience = share * 2;
-            match in_time(&runtime, self.limit, compared).await {
-                Some(Ok(())) => self.patience = Duration::ZERO,
-                Some(Err(Final(error))) => return Err(error),
-                Some(Err(Elsewhere(why))) => return Err(StoreError::new(Failure::Transient, why)),
-                None => {
-                    let why =
-                        format!("etcd at {}: {}", self.endpoints(), self.asker.silence(share));
-                    return Err(StoreError::new(Failure::Transient, why));
-                }
-            }
+        self.compare(question.read()).await?;
+        self.call_any(question, reading).await
+    }
+
+    /// Until a majority of the members has answered once, nobody is believed.
+    async fn compare(&mut self, question: Question<'_>) -> Result<(), StoreError> {
+        let shared = self.asker.shared.clone();
+        if self.count() < 2 || shared.compared.get().is_some() {
+            return Ok(());
         }
-        self.call_any(began, question, reading).await
+        let (runtime, share) = (self.runtime(), self.share());
+        self.patience = share * 2;
+        let all = (0..self.count()).map(|_| self.asker.again()).collect();
+        let compared = shared.compared.get_or_try_init(|| compare(&runtime, all, share, question));
+        let why = match in_time(&runtime, self.limit, compared).await {
+            Some(Ok(())) => {
+                self.patience = Duration::ZERO;
+                return Ok(());
+            }
+            Some(Err(Final(error))) => return Err(error),
+            Some(Err(Elsewhere(why))) => why,
+            // Another clone compares them.
+            None => format!("etcd at {}: {}", self.endpoints(), self.asker.silence(self.limit)),
+        };
+        Err(StoreError::new(Failure::Transient, why))
     }
 
     /// Asks one endpoint after the other until one answers.
     async fn call_any<T>(
         &mut self,
-        began: Timestamp,
         question: &Question<'_>,
         reading: Reading<T>,
     ) -> Result<T, StoreError> {
         let mut troubles: Vec<String> = Vec::new();
-        let (limit, share) = (self.limit, self.share());
+        let (began, limit, share) = (now(), self.limit, self.share());
         self.patience = share * 2;
         // A connection that was kept may have ended, which says nothing of its endpoint.
         for _ in 0..self.count() + usize::from(self.asker.kept.is_some()) {
@@ -157,9 +162,6 @@ impl<N: Network> Client<N> {
             if !troubles.contains(&trouble) {
                 troubles.push(trouble);
             }
-        }
-        if troubles.is_empty() {
-            troubles.push(format!("etcd at {}: {}", self.endpoints(), self.asker.silence(limit)));
         }
         Err(StoreError::new(Failure::Transient, troubles.join("; ")))
     }

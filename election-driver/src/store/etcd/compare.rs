@@ -16,7 +16,7 @@ use std::{
 
 /// Asks every member, each by an asker. Until a majority has answered in this time, nobody is believed.
 pub(super) async fn compare<N: Network>(
-    runtime: N,
+    runtime: &N,
     all: Vec<Asker<N>>,
     share: Duration,
     question: Question<'_>,
@@ -57,7 +57,7 @@ pub(super) async fn compare<N: Network>(
             ended => Poll::Ready(ended),
         }
     });
-    in_time(&runtime, share, each).await.unwrap_or(Ok(()))?;
+    in_time(runtime, share, each).await.unwrap_or(Ok(()))?;
     if answers >= majority {
         return Ok(());
     }

@@ -15,7 +15,7 @@ use futures_lite::{
     future::or,
     io::{AsyncRead, AsyncWrite},
 };
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 pub(super) type Socket<N> = Transport<<N as Network>::Stream>;
 
@@ -75,6 +75,11 @@ impl<N: Network> Dialer<N> {
         })?;
         let share = share / u32::try_from(2 * found.addresses.len()).unwrap_or(u32::MAX).max(1);
         let mut why = "its name has no address".to_owned();
+        // A name may mean several.
+        let named = |number: SocketAddr| match address.number() {
+            Some(_) => String::new(),
+            None => format!("{number}: "),
+        };
         for number in found.addresses {
             match in_time(&self.runtime, share, self.runtime.connect(number)).await {
                 Some(Ok(stream)) => {
@@ -82,11 +87,13 @@ impl<N: Network> Dialer<N> {
                     return Link::open(at, socket, address.to_string()).await.map_err(Elsewhere);
                 }
                 Some(Err(error)) => {
-                    why = format!("{number}: {error}: start etcd there, or correct the URL");
+                    let named = named(number);
+                    why = format!("{named}{error}; start etcd there, or correct the URL");
                 }
                 None => {
+                    let named = named(number);
                     why = format!(
-                        "{number} accepts no connection; start etcd there, or open the firewall"
+                        "{named}no connection is accepted; start etcd there, or open the firewall"
                     );
                 }
             }

@@ -107,7 +107,7 @@ impl<N: Network> EtcdRegister<N> {
         self.client.is_exposed()
     }
 
-    /// How long a call may take; ten seconds unless set. Each endpoint has its share of it to answer, and all
+    /// How long a call may take, once the members have been compared; ten seconds unless set. Each endpoint has its share of it to answer, and all
     /// of the rest once it may be writing, for then no other may be asked. After calls in vain the shares
     /// grow. Within an elector it is 15/16 of the [`attempt_timeout`](Config::attempt_timeout).
     #[must_use]

@@ -18,9 +18,11 @@ pub(super) enum Verdict {
     Unclear(String),
 }
 
+/// Of etcd itself: it has lost its majority.
+const NO_LEADER: &str = "etcdserver: no leader";
+
 /// Said before a request is proposed to the others, or when it has been dropped.
-const NOT_EXECUTED: [&str; 5] = [
-    "etcdserver: no leader",
+const NOT_EXECUTED: [&str; 4] = [
     "etcdserver: rpc not supported for learner",
     "etcdserver: not capable",
     "etcdserver: too many requests",
@@ -86,6 +88,9 @@ pub(super) fn judge(status: u16, body: &[u8]) -> Verdict {
         };
         return Verdict::Unclear(format!("it answers with HTTP status {status}{hint}"));
     };
+    if said == NO_LEADER {
+        return Verdict::Elsewhere(format!("{said}; start members of etcd until most of them run"));
+    }
     if NOT_EXECUTED.contains(&said) {
         return Verdict::Elsewhere(said.to_owned());
     }
