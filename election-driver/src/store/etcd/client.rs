@@ -104,10 +104,7 @@ impl<N: Network> Client<N> {
         let all = (0..self.count()).map(|_| self.asker.again()).collect();
         let compared = shared.compared.get_or_try_init(|| compare(&runtime, all, share, question));
         let why = match in_time(&runtime, self.limit, compared).await {
-            Some(Ok(())) => {
-                self.patience = Duration::ZERO;
-                return Ok(());
-            }
+            Some(Ok(())) => return Ok(()),
             Some(Err(Final(error))) => return Err(error),
             Some(Err(Elsewhere(why))) => why,
             // Another clone compares them.
