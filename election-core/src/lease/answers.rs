@@ -347,22 +347,19 @@ impl Lease {
         }
     }
 
-    /// A renewal with unknown outcome is repeated at once: one hung call must not cost the lease.
-    /// If a renewal is certainly not executed several times in a row, the repetitions slow down.
+    /// A renewal that has failed is repeated at once, so that one hung call does not cost the lease, and
+    /// then ever more slowly. Only for a lock there is no reason to wait.
     fn renew_failed(&mut self, failure: Failure) {
         let jitter = self.config.retry_jitter();
         let wait = self.random.jitter(jitter);
         let longest = self.config.attempt_timeout;
-        let now = self.now;
         let Some(lead) = self.leadership.lead_mut() else { return };
         let slower = match failure {
-            Failure::Ambiguous | Failure::Conflict => Duration::ZERO,
-            Failure::Transient | Failure::Fatal => {
-                jitter.saturating_mul((1 << lead.failures.min(16)) - 1).min(longest)
-            }
+            Failure::Conflict => Duration::ZERO,
+            _ => jitter.saturating_mul((1 << lead.failures.min(16)) - 1).min(longest),
         };
         lead.failures = lead.failures.saturating_add(1);
-        self.timers.set(Timer::Renew, now + wait + slower);
+        self.timers.set(Timer::Renew, self.now + wait + slower);
     }
 
     /// The first repetition follows at once, the others ever more slowly.

@@ -53,7 +53,8 @@
 //!   that is back in time is told. A process that leaves makes short pauses, because it may have little
 //!   time left; until then it looks for a term that it may have won, too.
 //! * **A renewal carries its ordinal.** A renewal that was stuck behind a lock and executes late
-//!   cannot move the expiry back. The elector repeats a renewal with unknown outcome at once.
+//!   cannot move the expiry back. The elector repeats a renewal that has failed at once, and then ever
+//!   more slowly.
 //! * **A candidate that resigned stays out** until it sees another leader, or until every follower
 //!   has had its turn to poll since the release was confirmed. Meanwhile it only reads the row. If
 //!   it still finds the row vacant after the followers that are awake have had their chance, it

@@ -166,21 +166,23 @@ fn a_returned_win_asks_nothing_before_its_release_settles() {
 
 #[test]
 fn one_success_makes_up_for_all_renewals_that_failed() {
-    let mut hand = Hand::leading();
-    let wait = |hand: &mut Hand| {
-        hand.fail(Failure::Transient);
-        let failed = hand.now;
-        hand.run_until_asked(failed + 3_000);
-        hand.now - failed
-    };
-    hand.run_until_asked(6_000);
-    let first = wait(&mut hand);
-    let second = wait(&mut hand);
-    let third = wait(&mut hand);
-    assert!(first <= 51 && third > second, "{first}, {second}, {third} ms");
-    hand.answer(renewed());
-    hand.run_until_asked(20_000);
-    assert!(wait(&mut hand) <= 51, "as long as the first time");
+    for failure in [Failure::Transient, Failure::Fatal, Failure::Ambiguous, Failure::Conflict] {
+        let mut hand = Hand::leading();
+        let wait = |hand: &mut Hand| {
+            hand.fail(failure);
+            let failed = hand.now;
+            hand.run_until_asked(failed + 3_000);
+            hand.now - failed
+        };
+        hand.run_until_asked(6_000);
+        let waits = [wait(&mut hand), wait(&mut hand), wait(&mut hand)];
+        let grow = waits[2] > waits[1] && waits[2] > 51;
+        assert!(waits[0] <= 51, "{failure:?}: {waits:?} ms");
+        assert_eq!(grow, failure != Failure::Conflict, "{failure:?}: {waits:?} ms");
+        hand.answer(renewed());
+        hand.run_until_asked(20_000);
+        assert!(wait(&mut hand) <= 51, "{failure:?}: as long as the first time");
+    }
 }
 
 #[test]

@@ -159,7 +159,7 @@ pub(crate) struct Stand {
     #[arg(allow_hyphen_values = true)]
     pub(crate) at_least_for: Option<Duration>,
     /// Tolerate steps of the database's clock of up to this length: none ends the lease early, and
-    /// others detect a crash by their own clocks [default: none]
+    /// others detect a crash by their own clocks. etcd needs none of this [default: none]
     #[arg(long, env = "ELECTION_CLOCK_STEP", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) clock_step: Option<Duration>,
