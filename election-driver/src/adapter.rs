@@ -17,9 +17,9 @@ macro_rules! adapter {
         pub use $crate::tls;
         pub use $crate::{
             BuildError, Changes, Clock, Deadline, Driver, InMemoryRegister, Lagged, Leader, Lost,
-            Network, NoStore, NotLeader, Notice, Notifications, Pause, Register, RegisterStore,
-            Runtime, Status, Stopped, Store, StoreError, StoreErrorCode, WorkError, core,
-            default_node, guide, log, metrics, now,
+            Network, NoStore, NotElected, NotLeader, Notice, Notifications, Pause, Register,
+            RegisterStore, Runtime, Status, Stopped, Store, StoreError, StoreErrorCode, WorkError,
+            core, default_node, guide, log, metrics, now,
         };
         #[cfg(unix)]
         pub use $crate::{

@@ -276,11 +276,19 @@ impl<R: Runtime, S: Store> Election<R, S> {
         let (inbox, inputs) = Inbox::new();
         let Self { runtime, store, config, registration } = self;
         let statements = store.statements();
-        let (grace, timer_slice) = (config.grace(), config.timer_slice());
+        let (ttl, grace, timer_slice) = (config.ttl(), config.grace(), config.timer_slice());
         let observer = runtime.observer();
         let named_metrics = store.names_metrics();
-        let setup =
-            Setup { runtime, registration, grace, timer_slice, statements, inbox, named_metrics };
+        let setup = Setup {
+            runtime,
+            registration,
+            ttl,
+            grace,
+            timer_slice,
+            statements,
+            inbox,
+            named_metrics,
+        };
         let shared = Arc::new(Shared::new(Arc::new(setup)));
         if let Some(observer) = observer {
             observer.starts(&config, orders(&shared.setup));
@@ -293,7 +301,8 @@ impl<R: Runtime, S: Store> Election<R, S> {
     /// leaves the election. [`Handle::run_while_leader`] says how work is run and stopped.
     ///
     /// # Errors
-    /// If work fails while leading, or the elector ends by itself.
+    /// If work fails while leading, the elector ends by itself, or the store
+    /// [cannot be used](crate::NotElected::Unusable).
     pub async fn run_while_leader<F, E>(self, work: F) -> Result<(), WorkError<E>>
     where
         F: AsyncFn(Lease<R>) -> Result<(), E>,

@@ -1,9 +1,13 @@
 //! What a service holds: questions about leadership, and a few commands.
 
 use crate::{
-    Changes, Lease, NotLeader, Runtime, Status, Watch, changes::subscription, log, shared::Shared,
+    Changes, Lease, NotLeader, Runtime, Status, StoreError, Watch, changes::subscription, log,
+    shared::Shared,
 };
-use election_core::{Input, Term, lease::Registration};
+use election_core::{
+    Input, Term,
+    lease::{Failure, Registration},
+};
 use futures_lite::future::or;
 use std::{future::pending, sync::Arc, time::Duration};
 use thiserror::Error;
@@ -52,6 +56,19 @@ impl<R: Runtime> Clone for Handle<R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the elector has ended")]
 pub struct Stopped;
+
+/// Why nobody waits to lead any more.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum NotElected {
+    /// The elector has ended.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The store has never answered, and will not until an operator has acted: a table or a right is
+    /// missing, or the password is wrong. The elector goes on trying. Wait again to wait for the operator.
+    #[error("the store cannot be used: {0}")]
+    Unusable(Arc<StoreError>),
+}
 
 impl<R: Runtime> Handle<R> {
     pub(crate) fn new(shared: Arc<Shared<R>>) -> Self {
@@ -152,22 +169,42 @@ impl<R: Runtime> Handle<R> {
     /// still run, this process does not stand for election. If such a guard is held a second longer
     /// than the work may take to stop, the log says so (`still_held`).
     ///
+    /// It waits for a store that cannot be reached, however long that takes.
+    ///
     /// # Errors
-    /// If the elector ends first.
-    pub async fn elected(&self) -> Result<Lease<R>, Stopped> {
+    /// If the elector ends first, or the store still [cannot be used](NotElected::Unusable) a ttl after
+    /// the call.
+    pub async fn elected(&self) -> Result<Lease<R>, NotElected> {
         let mut watch = self.watch();
         let elected = async {
             loop {
                 let status = watch.changed().await;
                 if status.closed {
-                    return Err(Stopped);
+                    return Err(Stopped.into());
                 }
                 if let Some(lease) = self.lease() {
                     return Ok(lease);
                 }
             }
         };
-        or(elected, self.held_up()).await
+        let given_up = async { Err(NotElected::Unusable(self.unusable().await)) };
+        or(elected, or(given_up, self.held_up())).await
+    }
+
+    /// What keeps the store from being used a ttl from now, if it has never answered by then.
+    async fn unusable(&self) -> Arc<StoreError> {
+        let (setup, mut watch) = (&self.shared().setup, self.watch());
+        if !watch.get().reached {
+            setup.timer().wait_until(setup.runtime.now() + setup.ttl).await;
+        }
+        loop {
+            let Status { reached, error, .. } = self.status();
+            match error.filter(|error| error.kind == Failure::Fatal) {
+                _ if reached => return pending().await,
+                Some(error) => return error,
+                None => watch.changed().await,
+            };
+        }
     }
 
     /// Never ends. Says once that whoever waits to lead may wait for a guard of their own.

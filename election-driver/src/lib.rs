@@ -69,7 +69,7 @@ pub use driver::Driver;
 pub use election::{BuildError, Builder, Election, NoStore, default_node};
 #[cfg(feature = "_sql")]
 pub use fence::FenceError;
-pub use handle::{Handle, Stopped};
+pub use handle::{Handle, NotElected, Stopped};
 pub use lease::{Lease, Lost, NotLeader};
 pub use network::Network;
 #[doc(hidden)]

@@ -9,6 +9,8 @@ use std::{sync::Arc, time::Duration};
 pub(crate) struct Setup<R: Runtime> {
     pub(crate) runtime: R,
     pub(crate) registration: Registration,
+    /// How long a lease lasts; in a quorum, a `down_after`.
+    pub(crate) ttl: Duration,
     /// How long before the hard stop belief ends.
     pub(crate) grace: Duration,
     /// How long a timer may sleep at most before it looks at the clock again.

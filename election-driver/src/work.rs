@@ -1,6 +1,6 @@
 //! Leader work as one function: started when elected, told of a loss, stopped by force in time.
 
-use crate::{Handle, Lease, Runtime, Stopped, log};
+use crate::{Handle, Lease, NotElected, Runtime, log};
 use election_core::Input;
 use futures_lite::future::or;
 use std::{fmt, future::Future};
@@ -13,9 +13,9 @@ pub enum WorkError<E> {
     /// The work failed while this process led.
     #[error("leader work failed: {0}")]
     Work(E),
-    /// The elector ended without being asked to.
+    /// The elector ended without being asked to, or the store cannot be used.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    NotElected(#[from] NotElected),
 }
 
 /// Panicked work does not go on, but other handles may keep the elector alive: without a
@@ -61,8 +61,8 @@ impl<R: Runtime> Handle<R> {
     /// later, so run work again or drop the handle.
     ///
     /// # Errors
-    /// If work fails while leading, or the elector ends by itself. A [`shutdown`](Self::shutdown)
-    /// by other code is no error.
+    /// If work fails while leading, the elector ends by itself, or the store
+    /// [cannot be used](NotElected::Unusable). A [`shutdown`](Self::shutdown) by other code is no error.
     // Not an `async fn`: its future would borrow the handle, and such a future of an async closure
     // cannot be proved `Send`.
     pub fn run_while_leader<F, E>(
@@ -79,7 +79,7 @@ impl<R: Runtime> Handle<R> {
                 let lease = match handle.elected().await {
                     Ok(lease) => lease,
                     Err(_) if handle.shared().is_finished() => return Ok(()),
-                    Err(stopped) => return Err(stopped.into()),
+                    Err(why) => return Err(why.into()),
                 };
                 let epoch = lease.epoch().get();
                 let _panics = ResignsOnPanic(handle.clone());

@@ -2,7 +2,7 @@
 
 use super::sqlite::*;
 use super::tasks::End;
-use crate::{Election, Handle, Lease, WorkError};
+use crate::{Election, Handle, Lease, NotElected, WorkError};
 use std::{
     sync::{
         Arc,
@@ -119,7 +119,7 @@ pub async fn work_whose_elector_died_is_an_error<R: Runtime + Default>(place: In
         let as_told = if told {
             matches!(ended, Ok(()))
         } else {
-            matches!(ended, Err(WorkError::Stopped(_)))
+            matches!(ended, Err(WorkError::NotElected(NotElected::Stopped(_))))
         };
         assert!(as_told, "told: {told}, ended: {ended:?}");
         assert!(journal.entries()[0].to.is_some());

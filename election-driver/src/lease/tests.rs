@@ -58,9 +58,18 @@ fn setup(runtime: Interrupted) -> Arc<Setup<Interrupted>> {
     let registration =
         Registration { namespace: Namespace::default(), candidate: candidate(), label: None };
     let (inbox, _) = Inbox::new();
-    let (grace, timer_slice) = (Duration::from_secs(2), Duration::from_secs(1));
+    let [ttl, grace, timer_slice] = [15, 2, 1].map(Duration::from_secs);
     let (statements, named_metrics) = (None, true);
-    Arc::new(Setup { runtime, registration, grace, timer_slice, statements, inbox, named_metrics })
+    Arc::new(Setup {
+        runtime,
+        registration,
+        ttl,
+        grace,
+        timer_slice,
+        statements,
+        inbox,
+        named_metrics,
+    })
 }
 
 fn tenure(until: u64) -> Tenure {

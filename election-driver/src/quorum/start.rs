@@ -104,6 +104,7 @@ pub(super) async fn assemble<R: Network>(
     let setup = Setup {
         runtime: runtime.clone(),
         registration,
+        ttl: down_after,
         grace,
         timer_slice,
         statements,

@@ -41,11 +41,11 @@ fn shared() -> Arc<Shared<Still>> {
     let candidate = Candidate { id: NodeId::new("a").unwrap(), incarnation };
     let registration = Registration { namespace: Namespace::default(), candidate, label: None };
     let (inbox, _) = Inbox::new();
-    let (grace, timer_slice) = (Duration::from_secs(2), Duration::from_secs(1));
+    let [ttl, grace, timer_slice] = [15, 2, 1].map(Duration::from_secs);
     let statements = None;
     let (runtime, named_metrics) = (Still, true);
     let setup =
-        Setup { runtime, registration, grace, timer_slice, statements, inbox, named_metrics };
+        Setup { runtime, registration, ttl, grace, timer_slice, statements, inbox, named_metrics };
     Arc::new(Shared::new(Arc::new(setup)))
 }
 

@@ -1,7 +1,9 @@
 //! How work ends, and what becomes of leadership then.
 
-use crate::world::{leader, poll};
-use election_driver::{Lease, WorkError};
+use crate::world::{World, elector, leader, poll};
+use election_driver::{
+    Driver, Handle, Lease, NotElected, Runtime, WorkError, core::lease::Failure,
+};
 use futures_lite::future::{block_on, poll_once};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -54,7 +56,56 @@ fn an_elector_that_is_gone_is_an_error() {
     assert!(block_on(poll_once(works.as_mut())).is_none());
     drop(driver);
     let done = block_on(poll_once(works.as_mut()));
-    assert!(matches!(done, Some(Err(WorkError::Stopped(_)))), "{done:?}");
+    assert!(matches!(done, Some(Err(WorkError::NotElected(NotElected::Stopped(_))))), "{done:?}");
+}
+
+/// Waits to lead for this many seconds at most.
+fn wait(
+    (world, handle, driver): &mut (World, Handle<World>, Driver),
+    seconds: u64,
+) -> Option<Result<Lease<World>, NotElected>> {
+    let mut elected = pin!(handle.elected());
+    let end = world.now() + Duration::from_secs(seconds);
+    loop {
+        let ended = block_on(poll_once(elected.as_mut()));
+        if ended.is_some() || world.now() >= end {
+            return ended;
+        }
+        world.set(world.now() + Duration::from_millis(100));
+        poll(driver);
+    }
+}
+
+/// Who waits to lead hears what an operator has to mend, after a ttl of 15 s.
+#[test]
+fn a_store_that_cannot_be_used_ends_the_wait() {
+    let mut elector = elector();
+    let began = elector.0.now();
+    elector.0.state().fails = Some(Failure::Fatal);
+    let ended = wait(&mut elector, 60);
+    assert!(matches!(ended, Some(Err(NotElected::Unusable(_)))), "{ended:?}");
+    let waited = elector.0.now().since(began);
+    assert!((15..16).contains(&waited.as_secs()), "{waited:?}");
+    // Who waits again waits for the operator, and the elector has not given up.
+    elector.0.state().fails = None;
+    assert!(matches!(wait(&mut elector, 15), Some(Ok(_))));
+    elector.0.state().fails = Some(Failure::Fatal);
+    let (world, _, driver) = &mut elector;
+    world.set(world.now() + Duration::from_secs(15));
+    poll(driver);
+    assert!(wait(&mut elector, 60).is_none(), "it has been used");
+}
+
+/// It may come back by itself.
+#[test]
+fn a_store_that_cannot_be_reached_is_waited_for() {
+    for failure in [Failure::Transient, Failure::Ambiguous, Failure::Conflict] {
+        let mut elector = elector();
+        elector.0.state().fails = Some(failure);
+        assert!(wait(&mut elector, 60).is_none(), "{failure:?}");
+        elector.0.state().fails = None;
+        assert!(matches!(wait(&mut elector, 15), Some(Ok(_))), "{failure:?}");
+    }
 }
 
 /// Others get the leadership at once, and whoever gave the work hears of it only then.

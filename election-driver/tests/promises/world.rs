@@ -27,7 +27,8 @@ pub(crate) struct State {
     nanos: u64,
     epoch: u64,
     pub(crate) renewal: Renewal,
-    /// How questions about the list of candidates fail.
+    /// How all questions fail, or those about the list of candidates.
+    pub(crate) fails: Option<Failure>,
     pub(crate) list_fails: Option<Failure>,
     /// No question is answered, or none about the list of candidates.
     pub(crate) hangs: bool,
@@ -127,7 +128,7 @@ impl Store for World {
         })
         .await;
         let mut state = self.state();
-        if let Some(kind) = state.list_fails.filter(|_| list) {
+        if let Some(kind) = state.fails.or(state.list_fails.filter(|_| list)) {
             return Err(StoreError::new(kind, "as the test says"));
         }
         Ok(match query {

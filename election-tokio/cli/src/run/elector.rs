@@ -27,7 +27,7 @@ use crate::{
 };
 use election_tokio::log::chain;
 use election_tokio::{
-    Handle, Lease, Status, StoreError,
+    Handle, Lease, NotElected, Status, StoreError,
     core::{Epoch, lease::Failure},
 };
 use std::{future::pending, pin::pin, sync::Arc, time::Duration};
@@ -303,9 +303,11 @@ impl Elector<'_> {
         let mut looked = false;
         loop {
             tokio::select! {
-                lease = handle.elected() => {
-                    return lease.map(Ok).map_err(|error| Failed::of("the elector", &error));
-                }
+                lease = handle.elected() => match lease {
+                    Ok(lease) => return Ok(Ok(lease)),
+                    Err(NotElected::Unusable(_)) => {} // as the status says, too
+                    Err(error) => return Err(Failed::of("the elector", &error)),
+                },
                 exit = self.signals.end_waiting() => return Ok(Err(exit)),
                 () = &mut last_look, if !looked => {
                     looked = true;
