@@ -81,7 +81,7 @@ impl Budget {
             workload,
             make,
             progress,
-            began: Instant::now(),
+            until: self.time.map(|time| Instant::now() + time),
             next: AtomicU64::new(self.seeds.start),
             failed: AtomicU64::new(u64::MAX),
             chunks: Mutex::default(),
@@ -112,7 +112,8 @@ struct Table<'a> {
     workload: &'a Arc<Workload>,
     make: &'a (dyn Fn(u64) -> Schedule + Sync),
     progress: &'a (dyn Fn(u64) + Sync),
-    began: Instant,
+    /// When to stop. Without it, no clock is needed.
+    until: Option<Instant>,
     next: AtomicU64,
     failed: AtomicU64,
     chunks: Mutex<BTreeMap<u64, Result<Summary, ScheduleError>>>,
@@ -122,7 +123,7 @@ impl Table<'_> {
     fn work(&self) {
         loop {
             let start = self.next.fetch_add(CHUNK, Ordering::Relaxed);
-            let late = self.budget.time.is_some_and(|time| self.began.elapsed() >= time);
+            let late = self.until.is_some_and(|until| Instant::now() >= until);
             // The first chunk is always played: a run that plays nothing proves nothing.
             let first = start == self.budget.seeds.start;
             let over = start >= self.budget.seeds.end || (late && !first);
