@@ -3,10 +3,12 @@
 
 /// Re-exports this crate's public names, with a runtime filled in where one is needed. An adapter
 /// calls it in its root, or in the module of one of its runtimes; its features `sqlite`,
-/// `postgres`, `mysql`, `etcd` and `tls` decide what is there.
+/// `postgres`, `mysql`, `etcd`, `tls` and `cluster-file` decide what is there.
 #[macro_export]
 macro_rules! adapter {
     ($runtime:ty, $name:literal) => {
+        #[cfg(all(feature = "cluster-file", unix))]
+        pub use $crate::ClusterFileError;
         #[cfg(feature = "mysql")]
         pub use $crate::MySqlStore;
         #[cfg(feature = "postgres")]
@@ -85,7 +87,8 @@ macro_rules! adapter {
         ///
         /// [`Cluster::builder`](election_driver::Cluster::builder) begins one. It gets the list of
         /// members, and [`start`](election_driver::Cluster::start) opens its ballot and its port; it
-        /// needs the runtime's timer and its network. What runs is a [`Member`]:
+        /// needs the runtime's timer and its network. (With the feature `cluster-file`,
+        /// `Cluster::from_file` takes the list from a TOML file.) What runs is a [`Member`]:
         ///
         /// ```no_run
         #[doc = concat!("use ", module_path!(), "::{Cluster, Member};")]

@@ -74,6 +74,11 @@ pub use lease::{Lease, Lost, NotLeader};
 pub use network::Network;
 #[doc(hidden)]
 pub use observer::Observer;
+#[cfg(all(feature = "cluster-file", unix))]
+#[doc(hidden)]
+pub use quorum::file;
+#[cfg(all(feature = "cluster-file", unix))]
+pub use quorum::file::ClusterFileError;
 #[cfg(all(feature = "tls", unix))]
 pub use quorum::tls;
 #[cfg(unix)]

@@ -7,6 +7,8 @@ mod error;
 pub(super) use addresses::AddressList;
 pub use error::ClusterError;
 
+#[cfg(feature = "cluster-file")]
+use super::file::contents::ClusterFile;
 #[cfg(feature = "tls")]
 use super::tls::{CredentialsError, Expiry, Identity, Places};
 use super::{address::Address, security::Proof, starting::Starting};
@@ -68,6 +70,9 @@ pub struct Cluster<R: Network> {
     pub(super) position: Option<Position>,
     pub(super) proof: Proof,
     pub(super) starting: Starting,
+    /// What describes it, and is read again while it runs.
+    #[cfg(feature = "cluster-file")]
+    pub(super) file: Option<ClusterFile>,
 }
 
 /// Collects what a [`Cluster`] needs: the members, which of them this is, its ballot, and how far its
@@ -109,6 +114,8 @@ pub struct ClusterBuilder<R> {
     proof: Proof,
     position: Option<Option<Position>>,
     settings: Vec<Setting>,
+    #[cfg(feature = "cluster-file")]
+    pub(super) file: Option<ClusterFile>,
 }
 
 type Setting = Box<dyn FnOnce(ConfigBuilder) -> ConfigBuilder + Send>;
@@ -140,6 +147,8 @@ impl<R: Network> Cluster<R> {
             proof: Proof::Nothing,
             position: None,
             settings: Vec::new(),
+            #[cfg(feature = "cluster-file")]
+            file: None,
         }
     }
 

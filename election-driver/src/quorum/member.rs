@@ -176,10 +176,7 @@ impl<R: Network> Member<R> {
     ) -> Result<(), ClusterError> {
         // Before anything is locked: who knows what the caller's iterator does.
         let named = addresses.into_iter().map(|(id, address)| (id.into(), address.into()));
-        let named: Vec<_> = named.collect();
-        self.state.addresses().change(&self.members(), &named)?;
-        self.state.relocated();
-        Ok(())
+        self.state.relocate(&named.collect::<Vec<_>>())
     }
 
     /// What this node knows of itself now. Instants are those of [`now`](crate::now).

@@ -28,6 +28,8 @@ mod connect;
 mod disk;
 #[cfg(test)]
 mod fake;
+#[cfg(feature = "cluster-file")]
+pub mod file;
 mod handshake;
 mod inbound;
 #[cfg(feature = "tls")]
@@ -42,6 +44,8 @@ mod node_state;
 mod observer;
 mod primary;
 mod rate;
+#[cfg(any(feature = "cluster-file", feature = "tls"))]
+mod reading;
 mod refusal;
 mod security;
 mod socket;

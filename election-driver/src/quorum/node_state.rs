@@ -1,6 +1,9 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
-use super::{cluster::AddressList, observer::MemberObserver};
+use super::{
+    cluster::{AddressList, ClusterError},
+    observer::MemberObserver,
+};
 use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Protocol, Step, Tenure, Timestamp,
@@ -76,9 +79,15 @@ impl NodeState {
         lock(&self.addresses)
     }
 
-    /// The addresses have changed.
-    pub(super) fn relocated(&self) {
+    /// Takes up other addresses of these members.
+    ///
+    /// # Errors
+    /// If one cannot be used. Nothing has changed then.
+    pub(super) fn relocate(&self, named: &[(String, String)]) -> Result<(), ClusterError> {
+        let members = self.quorum().config().members().clone();
+        self.addresses().change(&members, named)?;
         let _ = self.orders.try_send(Order::Addresses);
+        Ok(())
     }
 
     /// Hands an order to the node. Does nothing once the node has ended.

@@ -69,7 +69,13 @@ impl<R: Network> Cluster<R> {
     /// As [`start`](Self::start).
     pub async fn open(self) -> Result<(Member<R>, Node), StartError> {
         let span = events::span(&self.registration);
+        #[cfg(feature = "cluster-file")]
+        let file = self.file.clone();
         let (member, host) = assemble(self, &span).await?;
+        #[cfg(feature = "cluster-file")]
+        if let Some(file) = file {
+            file.follow(&host.state, &span)?;
+        }
         Ok((member, Node::new(host, span)))
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     line::{Line, Style, printable},
     secret,
 };
-use election_tokio::{StoreErrorCode, log::chain};
+use election_tokio::{ClusterFileError, StoreErrorCode, log::chain};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::retry_on_intr,
@@ -76,6 +76,12 @@ pub(crate) struct Failed {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message.as_deref().unwrap_or_default())
+    }
+}
+
+impl From<ClusterFileError> for Failed {
+    fn from(error: ClusterFileError) -> Self {
+        Self::new(error.to_string())
     }
 }
 

@@ -24,7 +24,6 @@
 mod arguments;
 mod cluster;
 mod demo;
-mod document;
 mod exit;
 mod http;
 mod inspect;
@@ -33,7 +32,6 @@ mod location;
 mod log;
 mod manual;
 mod plan;
-mod reading;
 mod room;
 mod run;
 mod secret;

@@ -1,7 +1,8 @@
 //! Where the URL of the database comes from: an option gives the URL itself, or names a file that
 //! contains it.
 
-use crate::{arguments::Database, exit::Failed, reading, secret::Address};
+use crate::{arguments::Database, exit::Failed, secret::Address};
+use election_driver::file::open;
 use std::{
     fs::Metadata,
     io::Read as _,
@@ -45,7 +46,7 @@ pub(crate) fn address(database: &Database) -> Result<Option<Source>, Failed> {
 fn read(path: &Path, what: &str) -> Result<Address, Failed> {
     let failed = |error| Failed::of(what, &error);
     let wrong = |why: &str| Err(Failed::new(format!("{what}: {why}")));
-    let file = reading::open(path).map_err(failed)?;
+    let file = open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let mut bytes = Vec::new();
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;

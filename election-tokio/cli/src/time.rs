@@ -1,20 +1,6 @@
-//! Times as people write them.
+//! Times as programs read them.
 
 use std::time::Duration;
-
-/// Parses a time, or says what is wrong with it and how to write it.
-pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
-    if text.starts_with("--") {
-        return Err(format!(
-            "the time is missing before this; write it after the option, like {example}"
-        ));
-    }
-    if text.trim_start().starts_with('-') {
-        return Err(format!("a time cannot be negative; write it like {example}"));
-    }
-    humantime::parse_duration(text)
-        .map_err(|error| format!("not a duration: {error}; write it like {example}"))
-}
 
 /// Whole milliseconds.
 pub(crate) fn millis(duration: Duration) -> u64 {

@@ -26,6 +26,14 @@ impl<R: Network> ClusterBuilder<R> {
     /// # Errors
     /// If a name, an address, the list or the timing cannot be used, or something was left out.
     pub fn build(self) -> Result<Cluster<R>, ClusterError> {
+        #[cfg(feature = "cluster-file")]
+        if let (Some(file), Some(node)) = (self.file.clone(), self.node.clone()) {
+            return self.checked().map_err(|error| file.explained(&node, error));
+        }
+        self.checked()
+    }
+
+    fn checked(self) -> Result<Cluster<R>, ClusterError> {
         let named = |what: String| move |why| ClusterError::Name { what, why };
         let namespace =
             Namespace::new(&self.name).map_err(named("name of the cluster".to_owned()))?;
@@ -90,6 +98,8 @@ impl<R: Network> ClusterBuilder<R> {
             position: self.position.ok_or(ClusterError::NoPosition)?,
             proof: self.proof,
             starting: Starting::default(),
+            #[cfg(feature = "cluster-file")]
+            file: self.file,
         })
     }
 

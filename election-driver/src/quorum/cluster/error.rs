@@ -1,5 +1,7 @@
 //! Why a node of a cluster cannot be built: what was set, its limit, and the remedy.
 
+#[cfg(feature = "cluster-file")]
+use crate::quorum::file::error::ClusterFileError;
 use election_core::{
     InvalidName,
     quorum::{Config, ConfigError},
@@ -94,6 +96,11 @@ pub enum ClusterError {
         /// The first port.
         port: u16,
     },
+    /// Something of this kind is wrong with what the file of the cluster says
+    /// ([`Cluster::from_file`](super::Cluster::from_file)).
+    #[cfg(feature = "cluster-file")]
+    #[error(transparent)]
+    InFile(#[from] ClusterFileError),
 }
 
 fn shards_refused(shards: u16, port: u16) -> String {

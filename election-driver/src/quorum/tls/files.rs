@@ -1,15 +1,11 @@
 //! Files that are read again and again while a member runs, and must never hold its reader up.
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use crate::quorum::reading::whole;
 use std::{
-    fs::{self, File, FileType},
-    io::{self, ErrorKind, Read as _},
+    fs::{self, FileType},
     os::unix::fs::FileTypeExt as _,
     path::Path,
 };
-
-/// The longest file that is read, in bytes. An authority's has a few thousand for each certificate.
-const LONGEST: u64 = 1 << 20;
 
 /// Reads a regular file, or one that links lead to. Whoever opens a pipe waits for its other end, and
 /// a device may have no end at all.
@@ -17,21 +13,10 @@ const LONGEST: u64 = 1 << 20;
 /// # Errors
 /// Why it cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error| explained(&error);
-    let kind = fs::metadata(path).map_err(failed)?.file_type();
-    if !kind.is_file() {
-        return Err(not_regular(kind));
+    match fs::metadata(path).map(|found| found.file_type()) {
+        Ok(kind) if !kind.is_file() => Err(not_regular(kind)),
+        _ => whole(path, "the certificates or the key").map_err(|error| error.to_string()),
     }
-    // What is put in its place meanwhile is not waited for either.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = openat(CWD, path, flags, Mode::empty()).map_err(io::Error::from).map_err(failed)?;
-    let mut bytes = Vec::new();
-    File::from(file).take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
-        let why = "it is larger than 1 MiB; name the file with the certificates or the key";
-        return Err(why.to_owned());
-    }
-    Ok(bytes)
 }
 
 fn not_regular(kind: FileType) -> String {
@@ -44,19 +29,11 @@ fn not_regular(kind: FileType) -> String {
     format!("it is {what}, not a regular file; replace it with a PEM file, or correct the path")
 }
 
-fn explained(error: &io::Error) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => format!("{error}; correct the path, or create the file"),
-        ErrorKind::PermissionDenied => format!("{error}; give the user of this process access"),
-        _ => error.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{FileType, mknodat};
-    use std::os::unix::net::UnixListener;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::{fs::File, os::unix::net::UnixListener};
 
     #[track_caller]
     fn assert_refused(path: &Path, words: &str) {
@@ -87,7 +64,7 @@ mod tests {
         let [path, link] = ["file", "link"].map(|name| place.path().join(name));
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let file = File::create(&path).unwrap();
-        file.set_len(LONGEST).unwrap();
+        file.set_len(1 << 20).unwrap();
         assert_eq!(read(&link).unwrap().len(), 1 << 20);
         file.set_len(1 << 40).unwrap();
         assert_refused(&link, "larger than 1 MiB; name the file with");

@@ -2,17 +2,13 @@
 //! are read as those of the flags.
 
 use super::{Arguments, given::Filed};
-use crate::{
-    document::{Document, no_choice, unknown},
-    exit::Failed,
-    secret::Address,
-    time::duration,
-};
+use crate::{exit::Failed, secret::Address};
 use clap::{
     Arg, CommandFactory as _,
     builder::Resettable,
     error::{ContextKind, ContextValue},
 };
+use election_driver::file::{Document, duration, no_choice, unknown};
 use std::{
     any::TypeId, error::Error as _, ffi::OsString, path::Path, path::PathBuf, time::Duration,
 };
@@ -38,7 +34,7 @@ const WITHOUT_KEY: [&str; 11] = [
 /// # Errors
 /// If it cannot be read, or says something else; the error names the place.
 pub(super) fn read(path: &Path) -> Result<Filed, Failed> {
-    let document = Document::open("--config", path)?;
+    let document = Document::open(&format!("--config {}", path.display()), path)?;
     // Its relative paths are those of its own directory, as in a cluster's file, wherever this process
     // was started. A pipe lies nowhere.
     let directory = path.parent().filter(|_| path.is_file());
@@ -80,12 +76,12 @@ fn values(
         let name = key.get_ref().replace('_', "-");
         let Some(option) = options.iter().find(|option| option.get_long() == Some(&name)) else {
             let known: Vec<_> = options.iter().filter_map(Arg::get_long).collect();
-            return Err(wrong_key(&unknown(key.get_ref(), &known)));
+            return Err(wrong_key(&unknown(key.get_ref(), &known)).into());
         };
         let id = option.get_id().as_str();
         if values.iter().any(|(other, _)| other == id) {
             let why = format!("`{name}` is set twice, in two spellings; remove one");
-            return Err(wrong_key(&why));
+            return Err(wrong_key(&why).into());
         }
         let read = Kind::of(option).read(option, value.get_ref());
         if let Some(text) = read.map_err(|why| document.wrong(value.span().start, &why))? {

@@ -1,6 +1,6 @@
 //! Values as people write them, and what to write instead of what cannot be understood.
 
-use crate::time::duration;
+use election_driver::file::duration;
 use std::{
     num::{IntErrorKind, ParseIntError},
     time::Duration,

@@ -1,7 +1,7 @@
 //! The member that this process is.
 
 use super::{
-    file::{File, spelled},
+    file::File,
     place::{self, Spot},
     server::{Bound, Control},
 };
@@ -10,8 +10,9 @@ use crate::{
     exit::Failed,
     line,
 };
+use election_driver::file::spelled;
 use election_tokio::{
-    Cluster, ClusterError, Member, StartError, Starting,
+    Cluster, ClusterError, Member, StartError, Starting, Tokio,
     core::{Label, quorum::ConfigError},
     log::chain,
 };
@@ -24,8 +25,6 @@ pub(crate) struct Part {
     ballot: PathBuf,
     spot: Spot,
     is_witness: bool,
-    file: File,
-    node: String,
 }
 
 impl Part {
@@ -42,7 +41,8 @@ impl Part {
         let spot = spots.into_iter().next().ok_or_else(|| Failed::new("no control socket"))?;
         let Seat { listen, ballot, new_peers, accept_loss } = stand.seat.clone();
         let mut builder = file
-            .builder(&node)?
+            .builder(Tokio, &*node)?
+            .without_data()
             .config(move |config| config.new_peers(new_peers).accept_loss(accept_loss));
         if let Some(label) = &stand.label {
             Label::new(label).map_err(|error| Failed::of("--label", &error))?;
@@ -68,9 +68,9 @@ impl Part {
             ClusterError::Address { what, .. } if what.starts_with("address to listen") => {
                 Failed::of("--listen", &error)
             }
-            _ => file.refused(&node, &error),
+            _ => Failed::new(error.to_string()),
         })?;
-        Ok(Self { cluster, ballot, spot, is_witness, file, node })
+        Ok(Self { cluster, ballot, spot, is_witness })
     }
 
     pub(crate) fn is_witness(&self) -> bool {
@@ -94,14 +94,10 @@ impl Part {
     /// If the ballot is another process's or cannot be kept, or a port or the control socket cannot
     /// be opened.
     pub(crate) async fn start(self) -> Result<(Member, Option<Control>), Failed> {
-        let Self { cluster, ballot, spot, is_witness, file, node: id } = self;
+        let Self { cluster, ballot, spot, is_witness } = self;
         let opened = cluster.open().await;
         let (member, node) = opened.map_err(|error| Failed::new(chain(&error)))?;
         let control = Bound::open(&spot).await?;
-        for warning in file.warnings() {
-            warn!(event = "warning", "{warning}");
-        }
-        file.follow(&id, member.clone()).map_err(|error| Failed::new(chain(&error)))?;
         if place::is_in_memory(&ballot) {
             warn!(
                 event = "warning",

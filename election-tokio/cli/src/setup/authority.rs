@@ -1,12 +1,13 @@
 //! The authority of a cluster: it signs its members' certificates, and nothing else.
 
-use crate::{exit::Failed, reading};
+use crate::exit::Failed;
+use election_driver::file::whole;
 use election_tokio::tls::{Fingerprint, certificate_name};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, PublicKeyData as _, SanType,
 };
-use std::path::Path;
+use std::{io, path::Path};
 use time::{Duration, OffsetDateTime};
 
 /// How long an authority is valid at least, in days: ten years.
@@ -63,7 +64,7 @@ impl Authority {
     pub(super) fn read(certificate: &Path, key: &Path) -> Result<Self, Failed> {
         let read = |path: &Path| {
             let failed = |error| Failed::of(&path.display().to_string(), &error);
-            reading::pem(path).map_err(failed)
+            pem(path).map_err(failed)
         };
         let (certificate_text, key_text) = (read(certificate)?, read(key)?);
         let wrong = |path: &Path, error: &rcgen::Error| {
@@ -91,4 +92,10 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.0).map_err(|error| failed(&error))?.pem();
         Ok(Pair { certificate, key: key.serialize_pem() })
     }
+}
+
+/// A text in PEM.
+pub(super) fn pem(path: &Path) -> io::Result<String> {
+    let text = String::from_utf8(whole(path, "the certificate or the key")?);
+    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not PEM text"))
 }

@@ -5,7 +5,10 @@ use crate::{
     cluster::File,
     exit::{Failed, print},
 };
-use election_tokio::tls::{Credentials, Expiry, certificate_name};
+use election_tokio::{
+    Tokio,
+    tls::{Credentials, Expiry, certificate_name},
+};
 use std::time::SystemTime;
 
 const DAY: u64 = 24 * 3_600;
@@ -39,8 +42,8 @@ pub(super) fn check(options: &CheckOptions) -> Result<(), Failed> {
         (None, None) => file.members().next().map(|(id, _)| id.to_owned()).unwrap_or_default(),
     };
     file.is_witness(Some(&node))?;
-    let cluster = file.builder(&node)?.ballot("ballot").build();
-    let cluster = cluster.map_err(|error| file.refused(&node, &error))?;
+    let cluster = file.builder(Tokio, &*node)?.without_data().ballot("ballot").build();
+    let cluster = cluster.map_err(|error| Failed::new(error.to_string()))?;
     let expiry = cluster.check_certificates();
     let expiry = expiry.map_err(|error| Failed::of(file.what(), &error))?;
 

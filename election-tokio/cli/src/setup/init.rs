@@ -1,15 +1,15 @@
 //! A new cluster, and new keys for an old one.
 
 use super::{
-    authority::{Authority, Pair},
+    authority::{Authority, Pair, pem},
     folder::{Folder, Readers},
 };
 use crate::{
     arguments::{InitOptions, KeyOptions, MemberAt},
-    cluster::{File, is_unspecified},
+    cluster::File,
     exit::{Failed, print},
-    reading,
 };
+use election_driver::file::is_unspecified;
 use election_tokio::{
     Cluster,
     core::{Namespace, quorum::Warning},
@@ -204,9 +204,8 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     let (certificate, key) = (authority.join(AUTHORITY), authority.join(AUTHORITY_KEY));
     let signs = Authority::read(&certificate, &key)?;
     let pair = signs.certify(&file.election, member, *days)?;
-    let text = |path: &Path| {
-        reading::pem(path).map_err(|error| Failed::of(&path.display().to_string(), &error))
-    };
+    let text =
+        |path: &Path| pem(path).map_err(|error| Failed::of(&path.display().to_string(), &error));
     let authority = text(&certificate)?;
     let expiry = proved(&file, member, &authority, &pair).map_err(|error| {
         let (key, certificate) = (key.display(), certificate.display());

@@ -2,4 +2,5 @@
 
 mod ballot;
 mod builder;
+mod file;
 mod links;

@@ -1,6 +1,7 @@
 //! TOML files: the durations in them, and the place of an error.
 
-use crate::{exit::Failed, reading, time::duration};
+use super::{error::ClusterFileError, time::duration};
+use crate::quorum::reading;
 use serde::{
     Deserialize,
     de::{self, DeserializeOwned},
@@ -9,7 +10,7 @@ use std::{fmt, path::Path, time::Duration};
 
 /// A duration as people write it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Time(pub(crate) Duration);
+pub(super) struct Time(pub(super) Duration);
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -33,33 +34,38 @@ impl de::Visitor<'_> for Words {
 }
 
 /// A file that was read, for errors that are found later.
-pub(crate) struct Document {
-    /// The flag that named the file, and its path.
-    pub(crate) what: String,
-    pub(crate) text: String,
+#[derive(Clone)]
+pub struct Document {
+    /// What to call the file: its path, and perhaps the option that has named it.
+    pub what: String,
+    /// What is in it.
+    pub text: String,
 }
 
 impl Document {
-    /// Reads a file that `flag` has named.
+    /// Reads a file that is called `what`.
     ///
     /// # Errors
     /// If it cannot be read or says something else; the error names the place.
-    pub(crate) fn read<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<(Self, T), Failed> {
-        let document = Self::open(flag, path)?;
+    pub(super) fn read<T: DeserializeOwned>(
+        what: &str,
+        path: &Path,
+    ) -> Result<(Self, T), ClusterFileError> {
+        let document = Self::open(what, path)?;
         match toml::from_str(&document.text) {
             Ok(contents) => Ok((document, contents)),
             Err(error) => Err(document.refused(&error)),
         }
     }
 
-    /// Reads the text of a file that `flag` has named.
+    /// Reads the text of a file that is called `what`.
     ///
     /// # Errors
     /// If it cannot be read or is no text.
-    pub(crate) fn open(flag: &str, path: &Path) -> Result<Self, Failed> {
-        let what = format!("{flag} {}", path.display());
-        let bytes =
-            reading::whole(path, "the settings").map_err(|error| Failed::of(&what, &error))?;
+    pub fn open(what: &str, path: &Path) -> Result<Self, ClusterFileError> {
+        let bytes = reading::whole(path, "the settings")
+            .map_err(|error| ClusterFileError(format!("{what}: {error}")))?;
+        let what = what.to_owned();
         String::from_utf8(bytes).map(|text| Self { what: what.clone(), text }).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
@@ -68,7 +74,8 @@ impl Document {
     }
 
     /// What the parser has found.
-    pub(crate) fn refused(&self, error: &toml::de::Error) -> Failed {
+    #[must_use]
+    pub fn refused(&self, error: &toml::de::Error) -> ClusterFileError {
         let at = error.span().map_or(0, |span| span.start);
         let why = self.in_its_place(at).map(str::to_owned);
         let why = why.unwrap_or_else(|| plain(error.message(), self.is_value(at)));
@@ -76,14 +83,15 @@ impl Document {
     }
 
     /// The error at a place, without the line itself: that may contain a password.
-    pub(crate) fn wrong(&self, at: usize, why: &str) -> Failed {
+    #[must_use]
+    pub fn wrong(&self, at: usize, why: &str) -> ClusterFileError {
         let (number, column, line) = self.place(at);
         let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let key = line.split_once('=').map(|(key, _)| key.trim());
         let key = key.filter(|key| key.chars().all(bare));
         let key = key.map(|key| format!(" (`{key}`)")).unwrap_or_default();
         let column = if column == 1 { String::new() } else { format!(", column {column}") };
-        Failed::new(format!("{}, line {number}{key}{column}: {why}", self.what))
+        ClusterFileError(format!("{}, line {number}{key}{column}: {why}", self.what))
     }
 
     /// The line of a place, its column, and the text of the line; both count from one.
@@ -163,7 +171,8 @@ fn plain(message: &str, is_value: bool) -> String {
 }
 
 /// What to say of a key that there is not.
-pub(crate) fn unknown(key: &str, listed: &[&str]) -> String {
+#[must_use]
+pub fn unknown(key: &str, listed: &[&str]) -> String {
     // An older spelling is understood, and nobody has to learn it.
     let is_old = |known: &&str| known.contains('_') && listed.contains(&&*known.replace('_', "-"));
     let known: Vec<_> = listed.iter().copied().filter(|known| !is_old(known)).collect();
@@ -173,7 +182,8 @@ pub(crate) fn unknown(key: &str, listed: &[&str]) -> String {
 }
 
 /// What to say of a choice that there is not.
-pub(crate) fn no_choice(word: &str, known: &[&str]) -> String {
+#[must_use]
+pub fn no_choice(word: &str, known: &[&str]) -> String {
     let near = near(word, known).map(|near| format!(" (did you mean \"{near}\"?)"));
     let choices: Vec<_> = known.iter().map(|choice| format!("\"{choice}\"")).collect();
     let near = near.unwrap_or_default();
@@ -196,12 +206,9 @@ mod tests {
 
     #[test]
     fn a_file_without_end_is_refused() {
-        let failed = Document::read::<toml::Table>("--cluster", Path::new("/dev/zero"));
+        let failed = Document::open("cluster.toml", Path::new("/dev/zero"));
         let said = failed.map(drop).expect_err("an error").to_string();
-        assert_eq!(
-            said,
-            "--cluster /dev/zero: it is larger than 1 MiB; name the file with the settings"
-        );
+        assert_eq!(said, "cluster.toml: it is larger than 1 MiB; name the file with the settings");
     }
 
     fn refused(text: &str) -> String {
@@ -216,8 +223,8 @@ mod tests {
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let read = Document::read::<Contents>("--cluster", file.path());
-        read.err().expect("an error").into_parts().0.unwrap()
+        let read = Document::read::<Contents>("cluster.toml", file.path());
+        read.err().expect("an error").to_string()
     }
 
     #[test]
@@ -225,8 +232,8 @@ mod tests {
         let refused = |bytes: &[u8]| {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), bytes).unwrap();
-            let read = Document::read::<toml::Table>("--cluster", file.path());
-            read.err().expect("an error").into_parts().0.unwrap()
+            let read = Document::read::<toml::Table>("cluster.toml", file.path());
+            read.err().expect("an error").to_string()
         };
         let said = refused(b"shards = 1\n# \xe4\n");
         assert!(said.contains(", line 2, column 3: this is not UTF-8; save the file"), "{said}");

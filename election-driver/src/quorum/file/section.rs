@@ -22,10 +22,13 @@ fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D
 
 /// The files of a member's certificate.
 #[derive(Clone, Debug)]
-pub(crate) struct Paths {
-    pub(crate) authority: PathBuf,
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
+pub struct Paths {
+    /// The certificates of the cluster's authority.
+    pub authority: PathBuf,
+    /// The member's own.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
 }
 
 impl Certificates {

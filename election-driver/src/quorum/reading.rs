@@ -1,4 +1,6 @@
-//! Opening the files that somebody has named. None of them may hold the command up for ever.
+//! Opening the files that somebody has named. None of them may hold its reader up for ever.
+// With it the command has these functions, too.
+#![cfg_attr(not(feature = "cluster-file"), allow(unreachable_pub))]
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::{
@@ -26,7 +28,10 @@ fn explained(error: io::Error) -> io::Error {
 
 /// Opens a file. It may also be a pipe that this process was given, as by `<(…)` in a shell; of one
 /// that has a name in a directory nobody knows whether it will ever have another end.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// If it cannot be opened, or is a directory, a socket or such a pipe.
+pub fn open(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path).map_err(explained)?.file_type();
     let is_given = ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|place| path.starts_with(place));
     let refused = |what: &str| {
@@ -48,9 +53,11 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reads a file, or a pipe, that is no longer than one of this command's can be. `means` says which
-/// file is meant.
-pub(crate) fn whole(path: &Path, means: &str) -> io::Result<Vec<u8>> {
+/// Reads a file, or a pipe, that is no longer than a mebibyte. `means` says which file is meant.
+///
+/// # Errors
+/// If it cannot be read, or is longer.
+pub fn whole(path: &Path, means: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
@@ -58,10 +65,4 @@ pub(crate) fn whole(path: &Path, means: &str) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)
-}
-
-/// A text in PEM.
-pub(crate) fn pem(path: &Path) -> io::Result<String> {
-    let text = String::from_utf8(whole(path, "the certificate or the key")?);
-    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not PEM text"))
 }
