@@ -9,7 +9,7 @@ use serde::{
 use std::{fmt, path::Path, time::Duration};
 
 /// A duration as people write it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Time(pub(super) Duration);
 
 impl<'de> Deserialize<'de> for Time {

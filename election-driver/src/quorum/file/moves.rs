@@ -4,10 +4,12 @@
 use super::{contents::ClusterFile, error::ClusterFileError};
 use crate::quorum::{node_state::NodeState, starting::StartError};
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Weak},
     thread,
     time::Duration,
 };
+use toml::Spanned;
 use tracing::{Span, warn};
 
 /// How often the file is read; its certificates have the same pace.
@@ -26,7 +28,7 @@ impl ClusterFile {
     ) -> Result<(), StartError> {
         let (state, span) = (Arc::downgrade(state), span.clone());
         let mut warned = Vec::new();
-        span.in_scope(|| self.warn_anew(&mut warned));
+        span.in_scope(|| warn_anew(&mut warned, self.warnings()));
         let run = move || {
             let (_inside, mut told) = (span.entered(), None);
             loop {
@@ -57,20 +59,101 @@ impl ClusterFile {
             Err(_) if self.contents.tls.is_some() => return Ok(()),
             Err(why) => return Err(why),
         };
-        again.warn_anew(warned);
         // Only now: a disk that hangs keeps no member in its cluster.
         let Some(state) = state.upgrade() else { return Ok(()) };
+        let members = state.quorum().config().members().clone();
+        let me = members.id(members.me()).map(ToString::to_string).unwrap_or_default();
+        warn_anew(warned, again.warnings().into_iter().chain(self.kept(&again, &me)).collect());
         let named = again.members().map(|(id, address)| (id.to_owned(), address.to_owned()));
         let moved = state.relocate(&named.collect::<Vec<_>>());
         moved.map_err(|error| again.refused("", &error))
     }
 
-    /// Tells what is hardly meant and was not told last.
-    fn warn_anew(&self, told: &mut Vec<String>) {
-        let warnings = self.warnings();
-        for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
-            warn!(event = "warning", "{warning}");
+    /// What was changed in the file and counts only from a start.
+    fn kept(&self, again: &Self, me: &str) -> Option<String> {
+        let (old, new) = (&self.contents, &again.contents);
+        let own = |file: &Self| {
+            let own = file.members.iter().find(|member| member.id == me);
+            own.map(|own| (own.address.clone(), own.announce.clone())).unwrap_or_default()
+        };
+        let witnesses = |file: &Self| {
+            let witnesses = file.members.iter().filter(|member| member.is_witness);
+            witnesses.map(|member| member.id.clone()).collect::<BTreeSet<_>>()
+        };
+        let agreed = [
+            ("down-after", plain(&old.down_after) != plain(&new.down_after)),
+            ("witness", witnesses(self) != witnesses(again)),
+        ];
+        let others = [
+            ("preferred", plain(&old.preferred) != plain(&new.preferred)),
+            ("fail-back", plain(&old.fail_back) != plain(&new.fail_back)),
+            ("min-epoch", plain(&old.min_epoch) != plain(&new.min_epoch)),
+            ("shards", plain(&old.shards) != plain(&new.shards)),
+            ("insecure", old.insecure != new.insecure),
+            ("own address", own(self).0 != own(again).0),
+            ("own announce", own(self).1 != own(again).1),
+        ];
+        let changed = |keys: &[(&'static str, bool)]| {
+            keys.iter().filter(|(_, differs)| *differs).map(|(key, _)| *key).collect::<Vec<_>>()
+        };
+        let all = [changed(&agreed), changed(&others)].concat().join(", ");
+        let remedy = match changed(&agreed).is_empty() {
+            true => "",
+            false => {
+                "; to change what members have to agree on, stop all, and start each once with \
+                 --new-peers (`new_peers` in a program)"
+            }
+        };
+        let what = again.what();
+        (!all.is_empty())
+            .then(|| format!("{what}: {me} keeps its previous {all} until it restarts{remedy}"))
+    }
+}
+
+fn plain<T: Clone>(value: &Option<Spanned<T>>) -> Option<T> {
+    value.as_ref().map(|value| value.get_ref().clone())
+}
+
+/// Tells what is hardly meant and was not told last.
+fn warn_anew(told: &mut Vec<String>, warnings: Vec<String>) {
+    for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
+        warn!(event = "warning", "{warning}");
+    }
+    *told = warnings;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> ClusterFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        ClusterFile::read("the file", file.path()).unwrap()
+    }
+
+    #[test]
+    fn what_counts_only_from_a_start_is_named() {
+        let text = "election = 'e'\ndown-after = '3s'\n[[member]]\nid = 'n1'\naddress = 'a:1'\n\
+                    [[member]]\nid = 'n2'\naddress = 'b:1'\n";
+        let kept = |old: &str, new: &str| read(text).kept(&read(&text.replacen(old, new, 1)), "n1");
+        assert_eq!(kept("b:1", "c:1"), None, "taken up while n1 runs");
+        for (old, new, named) in [
+            ("3s", "5s", "its previous down-after until"),
+            ("b:1'", "b:1'\nwitness = true", "its previous witness until"),
+            ("a:1", "c:1", "its previous own address until"),
+            ("a:1'", "a:1'\nannounce = 'd:1'", "its previous own announce until"),
+            (
+                "[[",
+                "preferred = 'n2'\nfail-back = '9s'\nmin-epoch = 7\nshards = 2\n\
+                    insecure = true\n[[",
+                "preferred, fail-back, min-epoch, shards, insecure until",
+            ),
+        ] {
+            let told = kept(old, new).unwrap();
+            assert!(told.contains(named), "{told}");
+            let is_agreed = named.contains("down-after") || named.contains("witness");
+            assert_eq!(told.contains("--new-peers"), is_agreed, "{told}");
         }
-        *told = warnings;
     }
 }
