@@ -25,13 +25,13 @@ impl CancellationTokenExt for Lease {
             token.cancel();
             return token;
         };
-        let (lost, cancelled) = (self.ended(), token.clone());
+        let (lost, cancelled, held) = (self.ended(), token.clone(), token.clone().drop_guard());
         drop(watch.spawn(async move {
             // However this ends, by a panic too.
-            let cancelled = cancelled.drop_guard();
+            let _held = held;
             tokio::select! {
                 _ = lost => {}
-                () = cancelled.token().cancelled() => {}
+                () = cancelled.cancelled() => {}
             }
         }));
         token
