@@ -28,7 +28,11 @@ impl Server {
     /// # Panics
     /// If the client program is missing.
     pub fn try_administer(&self, database: &str, script: &str) -> Result<String, String> {
-        self.run_script(self.impatient_client(database), script)
+        let client = self.impatient_client(database);
+        let mut limited = Command::new("timeout"); // what a server holds up may be for its caller to end
+        limited.arg("5").arg(client.get_program()).args(client.get_args());
+        limited.envs(client.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.run_script(limited, script)
     }
 
     fn run_script(&self, mut client: Command, script: &str) -> Result<String, String> {

@@ -108,6 +108,11 @@ impl Galera {
         &self.nodes[at]
     }
 
+    /// The same, to do something to it that nobody waits for.
+    pub fn node_mut(&mut self, at: usize) -> &mut Server {
+        &mut self.nodes[at]
+    }
+
     /// Kills a server (SIGKILL), and waits until the others are a cluster without it.
     ///
     /// # Panics
@@ -123,14 +128,32 @@ impl Galera {
     /// # Panics
     /// If it does not start.
     pub fn rejoin(&mut self, at: usize) {
+        self.launch_again(at);
+        self.nodes[at].wait_until_up();
+        self.wait_until_in(at);
+    }
+
+    /// Starts the servers that have ended, as [`rejoin`](Self::rejoin) does, and does not wait. If all of the last
+    /// cluster are there, they become one again, even where there was no majority.
+    ///
+    /// # Panics
+    /// If a server cannot say where it was.
+    pub fn mend(&mut self) {
+        for at in 0..SIZE {
+            if self.nodes[at].ended().is_some() {
+                self.launch_again(at);
+            }
+        }
+    }
+
+    fn launch_again(&mut self, at: usize) {
         let (node, options) = (&mut self.nodes[at], &self.options[at]);
         instruct(&node.place(), &format!("{options}\n--wsrep-recover"));
         let said = node.run_to_its_end();
         let position = said.lines().rev().find_map(|line| line.split_once("Recovered position: "));
         let (_, position) = position.unwrap_or_else(|| panic!("no position in {said}"));
         instruct(&node.place(), &format!("{options}\n--wsrep-start-position={position}"));
-        node.restart();
-        self.wait_until_in(at);
+        node.relaunch();
     }
 
     /// Freezes a server (SIGSTOP), and waits until the others are a cluster without it.

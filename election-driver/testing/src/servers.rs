@@ -181,7 +181,7 @@ impl Server {
 
     /// Runs a server that has ended once more, for as long as it runs by itself, and returns its log.
     pub(super) fn run_to_its_end(&mut self) -> String {
-        self.process = launch(self.kind, self.directory.path(), self.port);
+        self.relaunch();
         self.process.wait().expect("a child of this process");
         fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
@@ -362,8 +362,13 @@ impl Server {
     /// # Panics
     /// If it does not start.
     pub fn restart(&mut self) {
-        self.process = launch(self.kind, self.directory.path(), self.port);
+        self.relaunch();
         self.wait_until_up();
+    }
+
+    /// The same without waiting.
+    pub(super) fn relaunch(&mut self) {
+        self.process = launch(self.kind, self.directory.path(), self.port);
     }
 
     /// Stops every process of the server where it stands (SIGSTOP).

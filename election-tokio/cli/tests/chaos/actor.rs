@@ -1,7 +1,7 @@
 //! An elector in a process of its own: the command with a job, or the library.
 
 use crate::{
-    cast::{name, ttl},
+    cast::{clock_step, name, ttl},
     home::Home,
     journal::Weight,
     role::{self, command_line},
@@ -54,7 +54,8 @@ impl Actor {
             Sort::Command => {
                 command.args([env!("CARGO_BIN_EXE_election"), "run", "--store", url]);
                 command.args(["--name", &name(0), "--node", &format!("n{node}")]);
-                command.args(["--ttl", &format!("{}ms", ttl().as_millis()), "--"]);
+                command.args(["--ttl", &format!("{}ms", ttl().as_millis())]);
+                command.args(["--clock-step", &format!("{}s", clock_step(url).as_secs()), "--"]);
                 command.args(command_line()).env(role::ROLE, "job");
             }
             Sort::Library => {

@@ -1,7 +1,7 @@
 //! Who takes part in a world, and in how many elections: five electors in one, or three processes, each
 //! of which shares one store among many.
 
-use crate::{actor::Sort, role};
+use crate::{actor::Sort, database::Engine, role};
 use std::{env, sync::LazyLock, time::Duration};
 
 /// How many elections processes share without options.
@@ -33,10 +33,11 @@ impl Cast {
     }
 
     /// How long a run takes without options.
-    pub(crate) fn time(self) -> Duration {
-        match self {
-            Self::One => Duration::from_secs(36),
-            Self::Many => Duration::from_secs(7),
+    pub(crate) fn time(self, engine: Engine) -> Duration {
+        match (self, engine) {
+            (Self::One, Engine::Galera) => Duration::from_secs(24), // it starts and heals slowly
+            (Self::One, _) => Duration::from_secs(36),
+            (Self::Many, _) => Duration::from_secs(7),
         }
     }
 }
@@ -45,6 +46,14 @@ impl Cast {
 pub(crate) fn ttl() -> Duration {
     static TTL: LazyLock<u64> = LazyLock::new(|| number(role::TTL).unwrap_or(1000));
     Duration::from_millis(*TTL)
+}
+
+/// How far apart the clocks may be that an elector reads: those of several SQL servers.
+pub(crate) fn clock_step(url: &str) -> Duration {
+    match url.starts_with("mysql:") && url.contains(',') {
+        true => Duration::from_secs(3600),
+        false => Duration::ZERO,
+    }
 }
 
 /// What an election is called.

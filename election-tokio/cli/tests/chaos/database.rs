@@ -1,7 +1,7 @@
 //! The database of a world, and what its administrator, its disk and its clock can do to it.
 
 use crate::{home::Home, journal::Write};
-use election_testing::{Etcd, Kind, Server, Session};
+use election_testing::{Etcd, Galera, Kind, Server, Session};
 use rusqlite::Connection;
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -12,6 +12,7 @@ pub(crate) enum Engine {
     Postgres,
     MariaDb,
     Etcd,
+    Galera,
 }
 
 impl Engine {
@@ -21,6 +22,7 @@ impl Engine {
             Self::Postgres => "postgres",
             Self::MariaDb => "mariadb",
             Self::Etcd => "etcd",
+            Self::Galera => "galera",
         }
     }
 }
@@ -29,6 +31,8 @@ pub(crate) enum Database {
     File(File),
     Served(Box<Server>),
     Members(Box<Etcd>),
+    /// And the server whose turn it is: to it is done what can be done to one.
+    Galera(Box<Galera>, usize),
 }
 
 /// A SQLite file on a disk of its own.
@@ -55,6 +59,9 @@ const WORK: [&str; 3] = [
 ];
 const RESOURCE: &str = "CREATE TABLE resource (id INTEGER PRIMARY KEY, epoch BIGINT NOT NULL, \
                         writes BIGINT NOT NULL); INSERT INTO resource VALUES (1, 0, 0)";
+/// An empty password answers every challenge, so that what was said can be repeated.
+const BARE: &str =
+    "CREATE USER bare@'127.0.0.1' IDENTIFIED BY ''; GRANT ALL ON election.* TO bare@'127.0.0.1'";
 /// The administrator does not wait for what others hold for long.
 const IMPATIENT_POSTGRES: &str = "SET lock_timeout = '400ms'; SET statement_timeout = '5s'";
 const IMPATIENT_MARIADB: &str = "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1";
@@ -73,13 +80,15 @@ impl Database {
             }
             Engine::MariaDb => {
                 let server = Server::start_with_clock_in(Kind::MariaDb, home.path());
-                // An empty password answers every challenge, so that what was said can be repeated.
-                let user = "CREATE USER bare@'127.0.0.1' IDENTIFIED BY ''; \
-                            GRANT ALL ON election.* TO bare@'127.0.0.1'";
-                server.administer("mysql", user);
+                server.administer("mysql", BARE);
                 Self::Served(Box::new(server))
             }
             Engine::Etcd => Self::Members(Box::new(Etcd::start())), // where temporary files are
+            Engine::Galera => {
+                let cluster = Galera::start_with_clocks();
+                cluster.node(0).administer("mysql", BARE);
+                Self::Galera(Box::new(cluster), 0)
+            }
         }
     }
 
@@ -106,6 +115,10 @@ impl Database {
                 server.administer("mysql", "SET GLOBAL max_connections = 40");
             }
             Self::Members(_) => {}
+            Self::Galera(cluster, _) => {
+                let tables = format!("{}; ALTER TABLE work ADD turn BIGINT; {RESOURCE}", WORK[2]);
+                cluster.node(0).administer("election", &tables);
+            }
         }
     }
 
@@ -115,6 +128,7 @@ impl Database {
             Self::File(_) => Vec::new(),
             Self::Served(server) => vec![server.port()],
             Self::Members(cluster) => (0..cluster.size()).map(|at| cluster.port(at)).collect(),
+            Self::Galera(cluster, _) => [0, 1, 2].map(|at| cluster.node(at).port()).to_vec(),
         }
     }
 
@@ -127,7 +141,7 @@ impl Database {
             Self::Served(server) if server.kind() == Kind::Postgres => {
                 format!("postgres://election@{hosts}/election")
             }
-            Self::Served(_) => format!("mysql://bare@{hosts}/election"),
+            Self::Served(_) | Self::Galera(..) => format!("mysql://bare@{hosts}/election"),
             Self::Members(_) => format!("etcd://{hosts}"),
         }
     }
@@ -135,21 +149,36 @@ impl Database {
     pub(crate) fn server(&mut self) -> Option<&mut Server> {
         match self {
             Self::Served(server) => Some(server),
+            Self::Galera(cluster, at) => Some(cluster.node_mut(*at)),
             Self::File(_) | Self::Members(_) => None,
+        }
+    }
+
+    /// Does something to one of several servers.
+    pub(crate) fn do_to(
+        &mut self,
+        at: usize,
+        of_etcd: fn(&mut Etcd, usize),
+        of_galera: fn(&mut Server),
+    ) {
+        match self {
+            Self::Members(cluster) => of_etcd(cluster, at),
+            Self::Galera(cluster, _) => of_galera(cluster.node_mut(at)),
+            Self::File(_) | Self::Served(_) => {}
         }
     }
 
     pub(crate) fn members(&mut self) -> Option<&mut Etcd> {
         match self {
             Self::Members(cluster) => Some(cluster),
-            Self::File(_) | Self::Served(_) => None,
+            Self::File(_) | Self::Served(_) | Self::Galera(..) => None,
         }
     }
 
     pub(crate) fn file(&self) -> Option<&File> {
         match self {
             Self::File(file) => Some(file),
-            Self::Served(_) | Self::Members(_) => None,
+            Self::Served(_) | Self::Members(_) | Self::Galera(..) => None,
         }
     }
 
@@ -157,11 +186,11 @@ impl Database {
     pub(crate) fn administer(&mut self, script: &str) -> Option<String> {
         match self {
             Self::File(file) => file.try_open()?.execute_batch(script).ok().map(|()| String::new()),
-            Self::Served(server) => {
+            _ => {
+                let server = self.server()?;
                 let script = format!("{}; {script}", impatient(server.kind()));
                 server.try_administer("election", &script).ok()
             }
-            Self::Members(_) => None,
         }
     }
 
@@ -172,18 +201,25 @@ impl Database {
                 let locked = file.try_open().filter(|file| file.execute_batch(script).is_ok());
                 locked.map_or(Lock::None, |connection| Lock::File { _connection: connection })
             }
-            Self::Served(server) => {
+            _ => {
+                let Some(server) = self.server() else { return Lock::None };
                 let script = format!("{}; {script}", impatient(server.kind()));
                 Lock::Session { _session: server.session("election", &script) }
             }
-            Self::Members(_) => Lock::None,
         }
     }
 
     /// All fenced writes, in the order in which the database took them; `None` if it does not say
     /// so just now.
     pub(crate) fn writes(&mut self) -> Option<Vec<Write>> {
-        let select = "SELECT election, epoch, seen FROM work ORDER BY id";
+        let select = match self {
+            // What a server did not live to number is left out.
+            Self::Galera(..) => {
+                "SET wsrep_sync_wait = 1; \
+                 SELECT election, epoch, seen FROM work WHERE turn IS NOT NULL ORDER BY turn"
+            }
+            _ => "SELECT election, epoch, seen FROM work ORDER BY id",
+        };
         match self {
             Self::File(file) => {
                 let connection = file.try_open()?;
@@ -194,8 +230,8 @@ impl Database {
                 });
                 rows.ok()?.map(|row| row.ok()?).collect()
             }
-            Self::Served(server) => {
-                let rows = server.try_administer("election", select).ok()?;
+            Self::Served(_) | Self::Galera(..) => {
+                let rows = self.server()?.try_administer("election", select).ok()?;
                 rows.lines()
                     .map(|row| {
                         let mut numbers = row.split(['|', '\t']).map(|word| word.parse().ok());
@@ -226,6 +262,7 @@ impl Database {
                 fs::rename(next, &file.clock).expect("a disk of our own");
             }
             Self::Served(server) => server.set_clock(seconds),
+            Self::Galera(cluster, at) => cluster.node(*at).set_clock(seconds),
             Self::Members(_) => {} // nobody asks it for the time
         }
     }

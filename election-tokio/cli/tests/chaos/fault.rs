@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | an elector and its guard, both stopped or killed | nobody is left who could end the job in time: its tenure may overlap with the next, until the job is dead |
 //! | a whole tree of processes that stands still | a paused process does something after it wakes up, before it has looked at the clock |
-//! | the database's clock, stepped forward | a lease ends early then: another may begin within one lease of the step, before the first has noticed |
+//! | the database's clock, stepped forward | a lease ends early then: another may begin within one lease of the step, before the first has noticed. Not on Galera, where electors allow for it |
 //! | rows deleted, older data put in place, a SQLite log taken away | the database has not kept what it has committed: another may begin within one lease of that |
 //! | the same, while the epochs are still ahead of a clock that was set back | the new epoch may be no higher than a forgotten one: it comes from that clock, unless the winner has seen a higher one |
 //!
@@ -60,12 +60,15 @@ pub(crate) struct Fault {
     pub(crate) inflict: fn(&mut World, &Hit) -> Option<Wound>,
 }
 
-const ALL: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb, Engine::Etcd];
-const SQL: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb];
-const SERVERS: &[Engine] = &[Engine::Postgres, Engine::MariaDb];
-const LINKED: &[Engine] = &[Engine::Postgres, Engine::MariaDb, Engine::Etcd];
+const ALL: &[Engine] =
+    &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb, Engine::Etcd, Engine::Galera];
+const SQL: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb, Engine::Galera];
+const SERVERS: &[Engine] = &[Engine::Postgres, Engine::MariaDb, Engine::Galera];
+const LINKED: &[Engine] = &[Engine::Postgres, Engine::MariaDb, Engine::Etcd, Engine::Galera];
+const ALONE: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb];
 const FILES: &[Engine] = &[Engine::Sqlite];
 const ETCD: &[Engine] = &[Engine::Etcd];
+const CLUSTERS: &[Engine] = &[Engine::Etcd, Engine::Galera];
 
 type Inflict = fn(&mut World, &Hit) -> Option<Wound>;
 
@@ -126,13 +129,13 @@ pub(crate) const FAULTS: &[Fault] = &[
     fault("clock-forward", SQL, database::clock_forward),
     fault("clock-back", SQL, database::clock_back),
     fault("rows-deleted", SQL, database::delete_rows),
-    ground("disk-full", SQL, disk::fill),
-    ground("old-copy", SQL, disk::old_copy),
+    ground("disk-full", ALONE, disk::fill),
+    ground("old-copy", ALONE, disk::old_copy),
     ground("file-away", FILES, disk::file_away),
     ground("log-away", FILES, disk::log_away),
     ground("member-killed", ETCD, members::kill),
     ground("member-frozen", ETCD, members::freeze),
-    ground("members-killed", ETCD, members::kill_all),
-    ground("members-frozen", ETCD, members::freeze_all),
+    ground("members-killed", CLUSTERS, members::kill_several),
+    ground("members-frozen", CLUSTERS, members::freeze_several),
     ground("members-disk-full", ETCD, members::fill),
 ];

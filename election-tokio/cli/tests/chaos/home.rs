@@ -73,10 +73,11 @@ pub(crate) fn moved(test: &str, engine: Engine) -> Option<Home> {
         Engine::Postgres | Engine::MariaDb => {
             again.env("SIZE", "400m");
         }
-        Engine::Etcd => {
-            again.env("SIZE", "800m"); // each member reserves room for its log
+        Engine::Etcd | Engine::Galera => {
+            // Each member reserves room for its log.
+            again.env("SIZE", if engine == Engine::Etcd { "800m" } else { "1600m" });
             if env::var_os(TTL).is_none() {
-                again.env(TTL, "3000"); // its members may take a second to elect one of them
+                again.env(TTL, "3000"); // they may take seconds to go on without one of them
             }
         }
     }

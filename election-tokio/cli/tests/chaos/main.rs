@@ -24,7 +24,7 @@
 //! | `CHAOS_MINUTES` | how long each world is tried; half a minute, or some seconds, unless given |
 //! | `CHAOS_SEED` | what happens, to whom, for how long and after what: a function of this number and of the list of faults. A run prints it |
 //! | `CHAOS_ELECTIONS` | how many elections the three processes share; 20 unless given |
-//! | `CHAOS_TTL_MS` | how long a lease lasts; a second unless given, on etcd three |
+//! | `CHAOS_TTL_MS` | how long a lease lasts; a second unless given, on etcd and Galera three |
 //! | `CHAOS_FAULTS` | only these faults, by the names in the table of [`fault`], with commas between |
 //!
 //! A run prints its rounds and, at its end, a table: for every fault how often it was inflicted,
@@ -80,6 +80,11 @@ fn etcd() {
 }
 
 #[test]
+fn galera() {
+    chaos("galera", Engine::Galera, Cast::One);
+}
+
+#[test]
 fn many_on_sqlite() {
     chaos("many_on_sqlite", Engine::Sqlite, Cast::Many);
 }
@@ -97,4 +102,9 @@ fn many_on_mariadb() {
 #[test]
 fn many_on_etcd() {
     chaos("many_on_etcd", Engine::Etcd, Cast::Many);
+}
+
+#[test]
+fn many_on_galera() {
+    chaos("many_on_galera", Engine::Galera, Cast::Many);
 }

@@ -24,7 +24,7 @@ fn fewest_writes(engine: Engine, cast: Cast) -> usize {
     match (engine, cast) {
         // The library, which writes them, leads in few of its long terms.
         (Engine::Etcd, Cast::One) => 0,
-        (Engine::Etcd, Cast::Many) => 10,
+        (Engine::Etcd | Engine::Galera, Cast::Many) => 10,
         _ => 50,
     }
 }
@@ -53,7 +53,7 @@ impl Orders {
         let faults: Vec<_> = possible.filter(named).collect();
         assert!(!faults.is_empty(), "CHAOS_FAULTS names no fault of {}", engine.name());
         let time = number("CHAOS_MINUTES")
-            .map_or(cast.time(), |minutes| Duration::from_secs(minutes * 60));
+            .map_or(cast.time(engine), |minutes| Duration::from_secs(minutes * 60));
         Self { seed: number("CHAOS_SEED").unwrap_or(SEED), time, faults }
     }
 }

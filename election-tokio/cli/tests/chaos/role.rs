@@ -7,7 +7,7 @@
 mod etcd;
 
 use crate::{
-    cast::{self, name, ttl},
+    cast::{self, clock_step, name, ttl},
     journal::{Kind, Pen},
 };
 use election_tokio::{Election, Handle, Lease, MySqlStore, PgStore, SqliteStore, Store, now};
@@ -46,6 +46,9 @@ const WRITE: Duration = Duration::from_millis(20);
 /// is stopped meanwhile sends that first when it goes on, before it looks at any clock. (On SQLite
 /// no message is on its way to anybody.)
 const THOUGHT: Duration = Duration::from_millis(8);
+/// Servers number their rows each by itself: only the cluster's number of the transaction tells which came first.
+const COMMIT_IN_TURN: &str = "; COMMIT; UPDATE work SET turn = substring_index(wsrep_last_written_gtid(), '-', -1) \
+                              WHERE id = last_insert_id()";
 /// How long a connection may take.
 const CONNECTION: Duration = Duration::from_secs(1);
 
@@ -163,7 +166,7 @@ async fn guarded_writes(epoch: u64, refusals: tokio::sync::mpsc::UnboundedSender
     macro_rules! write {
         ($pool:ty) => {{
             let options = PoolOptions::new().max_connections(1).acquire_timeout(CONNECTION);
-            let pool: $pool = options.connect_lazy(&variable(URL)).expect("a URL");
+            let pool: $pool = options.connect_lazy(&one_of(&variable(URL))).expect("a URL");
             let mut pace = pace(WRITE);
             loop {
                 pace.tick().await;
@@ -199,7 +202,7 @@ async fn library() {
                 }
             };
             let options = PoolOptions::new().max_connections(1).acquire_timeout(CONNECTION);
-            let pool: $pool = options.connect_lazy(&url).expect("a URL");
+            let pool: $pool = options.connect_lazy(&one_of(&url)).expect("a URL");
             lead_until_told(&handles, async |election, lease: &Lease| {
                 let mut transaction = pool.begin_with($begin).await.ok()?;
                 lease.fence(&mut transaction).await.ok()?;
@@ -223,13 +226,23 @@ async fn library() {
         }
         Some("postgres") => lead!(PgStore::connect(&url), sqlx::PgPool, "BEGIN", "; COMMIT"),
         Some("etcd") => etcd::library(&url).await,
-        _ => lead!(MySqlStore::connect(&url), sqlx::MySqlPool, "BEGIN", "; COMMIT"),
+        _ => {
+            let commit = if url.contains(',') { COMMIT_IN_TURN } else { "; COMMIT" };
+            lead!(MySqlStore::connect(&url), sqlx::MySqlPool, "BEGIN", commit);
+        }
     }
+}
+
+/// The same for the application's own connections, whose client knows no lists: the first server.
+fn one_of(url: &str) -> String {
+    let Some((first, others)) = url.split_once(',') else { return url.to_owned() };
+    format!("{first}/{}", others.rsplit('/').next().unwrap_or_default())
 }
 
 fn take_part(election: usize, store: impl Store) -> Handle {
     let elector = Election::builder(name(election)).node(format!("n{}", variable(NODE)));
-    elector.ttl(ttl()).store(store).build().expect("a ttl").start()
+    let elector = elector.ttl(ttl()).clock_step(clock_step(&variable(URL)));
+    elector.store(store).build().expect("a ttl").start()
 }
 
 /// Each of three nodes begins with another third, which it then leads.

@@ -67,7 +67,7 @@ impl World {
     pub(crate) fn start(engine: Engine, cast: Cast, home: Home) -> Self {
         let mut database = Database::start(engine, &home);
         let ports = database.ports();
-        if database.members().is_none() {
+        if engine != Engine::Etcd {
             let mut schema = Command::new(env!("CARGO_BIN_EXE_election"));
             schema.args(["schema", "--apply", "--store", &database.url(&ports)]);
             let applied = schema.env_remove("ELECTION_CONFIG").output();
@@ -109,9 +109,11 @@ impl World {
         Actor::start(&self.home, (node, self.sorts[node]), self.lives, &url, self.elections)
     }
 
-    /// How a node reaches the database.
+    /// How a node reaches the database: of several servers, each begins with another.
     fn url(&self, node: usize) -> String {
-        let ports: Vec<_> = self.links[node].iter().map(Proxy::port).collect();
+        let mut ports: Vec<_> = self.links[node].iter().map(Proxy::port).collect();
+        let first = node % ports.len().max(1);
+        ports.rotate_left(first);
         self.database.url(&ports)
     }
 
@@ -242,6 +244,9 @@ impl World {
     pub(crate) fn make_good(&mut self) {
         self.touched.clear();
         self.lost.clear();
+        if let Database::Galera(_, at) = &mut self.database {
+            *at = (*at + 1) % 3;
+        }
         let open = self.history.excuses.iter().filter(|excuse| excuse.to == u64::MAX);
         if open.clone().any(|excuse| matches!(excuse.waives, Waives::Life(_))) {
             self.kill_the_forsaken();

@@ -3,6 +3,7 @@
 use super::Wound;
 use crate::{
     cast,
+    database::Database,
     journal::{Excuse, Waives},
     plan::Hit,
     world::World,
@@ -22,6 +23,11 @@ fn is_postgres(world: &mut World) -> bool {
     world.database.server().is_some_and(|server| server.kind() == Kind::Postgres)
 }
 
+/// Whether it is several servers, each with a clock of its own.
+fn has_clocks(world: &World) -> bool {
+    matches!(world.database, Database::Galera(..))
+}
+
 pub(super) fn kill(world: &mut World, _: &Hit) -> Option<Wound> {
     world.database.server()?.kill();
     Wound::until_done(is_up)
@@ -32,8 +38,16 @@ pub(super) fn terminate(world: &mut World, _: &Hit) -> Option<Wound> {
     Wound::until_done(is_up)
 }
 
-/// Starts the database's server if it has ended, and looks whether it answers.
+/// Starts the database's server if it has ended, and looks whether it answers. Of several, each has to write: one
+/// that stood still says of itself what was true before.
 pub(super) fn is_up(world: &mut World) -> bool {
+    if let Database::Galera(cluster, _) = &mut world.database {
+        cluster.mend();
+        return (0..3).all(|at| {
+            let write = format!("REPLACE INTO resource VALUES ({}, 0, 0)", at + 2);
+            cluster.node(at).try_administer("election", &write).is_ok()
+        });
+    }
     let Some(server) = world.database.server() else { return true };
     if server.ended().is_some() {
         server.restart();
@@ -44,8 +58,9 @@ pub(super) fn is_up(world: &mut World) -> bool {
 
 pub(super) fn freeze(world: &mut World, _: &Hit) -> Option<Wound> {
     world.database.server()?.freeze();
-    Wound::until(|world| {
+    Wound::until_done(|world| {
         world.database.server().into_iter().for_each(|server| server.thaw());
+        !has_clocks(world) || is_up(world)
     })
 }
 
@@ -94,7 +109,9 @@ pub(super) fn lock_table(world: &mut World, _: &Hit) -> Option<Wound> {
 
 /// Another client takes every connection, and those of the electors are ended.
 pub(super) fn exhaust(world: &mut World, _: &Hit) -> Option<Wound> {
-    let hoard = Hoard::on(world.database.url(&world.database.ports()));
+    world.database.administer(FEW_CONNECTIONS); // PostgreSQL does not understand it, and has its own
+    let port = world.database.server()?.port();
+    let hoard = Hoard::on(world.database.url(&[port]));
     end_every_session(world);
     Wound::until(move |_| drop(hoard))
 }
@@ -187,7 +204,9 @@ pub(super) fn clock_back(world: &mut World, _: &Hit) -> Option<Wound> {
 
 fn step_forward(world: &mut World, to: i64) {
     let from = now().as_nanos();
-    world.excuse(Waives::Exclusion, from, from + lease());
+    if !has_clocks(world) {
+        world.excuse(Waives::Exclusion, from, from + lease());
+    }
     world.database.set_clock(to);
 }
 
@@ -201,8 +220,12 @@ fn step_back(world: &mut World, to: i64) {
 pub(super) fn forgets(world: &mut World) -> u64 {
     let from = now().as_nanos();
     world.excuse(Waives::Exclusion, from, from + lease());
-    if world.ahead_until > from && world.ahead_until < u64::MAX {
-        world.excuse(Waives::Order, from, world.ahead_until);
+    let mut until = world.ahead_until;
+    if has_clocks(world) {
+        until = until.min(from + AHEAD.unsigned_abs() * 1_000_000_000); // other clocks are right
+    }
+    if until > from && until < u64::MAX {
+        world.excuse(Waives::Order, from, until);
     }
     from
 }

@@ -1,7 +1,9 @@
-//! Faults of the members of etcd: of the one that leads the others, in three of four cases, or of all.
+//! Faults of the members of a cluster: of all, or all but one. On etcd also of one: in three of four cases, of the
+//! one that leads the others.
 
-use super::{Wound, disk::fill_up};
+use super::{Wound, database::is_up, disk::fill_up};
 use crate::{plan::Hit, world::World};
+use election_testing::{Etcd, Server};
 use std::fs;
 
 fn chosen(world: &mut World, hit: &Hit) -> Option<usize> {
@@ -10,9 +12,16 @@ fn chosen(world: &mut World, hit: &Hit) -> Option<usize> {
     Some(cluster.leader().filter(|_| !hit.degree.is_multiple_of(4)).unwrap_or(next))
 }
 
+/// More than the others can do without: all, in every second case, or all but one.
+fn several(world: &mut World, hit: &Hit) -> Vec<usize> {
+    let size = world.database.ports().len();
+    let spared = usize::try_from(hit.degree).unwrap_or(0) % (2 * size);
+    (0..size).filter(|at| *at != spared).collect()
+}
+
 /// Starts what has ended, and looks whether the members have a leader.
 fn are_up(world: &mut World) -> bool {
-    let Some(cluster) = world.database.members() else { return true };
+    let Some(cluster) = world.database.members() else { return is_up(world) };
     for at in 0..cluster.size() {
         if !cluster.runs(at) {
             cluster.restart(at);
@@ -27,9 +36,10 @@ pub(super) fn kill(world: &mut World, hit: &Hit) -> Option<Wound> {
     Wound::until_done(are_up)
 }
 
-pub(super) fn kill_all(world: &mut World, _: &Hit) -> Option<Wound> {
-    let cluster = world.database.members()?;
-    (0..cluster.size()).for_each(|member| cluster.kill(member));
+pub(super) fn kill_several(world: &mut World, hit: &Hit) -> Option<Wound> {
+    for member in several(world, hit) {
+        world.database.do_to(member, Etcd::kill, Server::kill);
+    }
     Wound::until_done(are_up)
 }
 
@@ -38,18 +48,19 @@ pub(super) fn freeze(world: &mut World, hit: &Hit) -> Option<Wound> {
     freeze_these(world, vec![member])
 }
 
-pub(super) fn freeze_all(world: &mut World, _: &Hit) -> Option<Wound> {
-    let all = (0..world.database.members()?.size()).collect();
-    freeze_these(world, all)
+pub(super) fn freeze_several(world: &mut World, hit: &Hit) -> Option<Wound> {
+    let members = several(world, hit);
+    freeze_these(world, members)
 }
 
 fn freeze_these(world: &mut World, members: Vec<usize>) -> Option<Wound> {
-    let cluster = world.database.members()?;
-    members.iter().for_each(|member| cluster.freeze(*member));
+    for member in &members {
+        world.database.do_to(*member, |etcd, at| etcd.freeze(at), |server| server.freeze());
+    }
     let mut frozen = Some(members);
     Wound::until_done(move |world| {
-        if let (Some(cluster), Some(members)) = (world.database.members(), frozen.take()) {
-            members.iter().for_each(|member| cluster.thaw(*member));
+        for member in frozen.take().into_iter().flatten() {
+            world.database.do_to(member, |etcd, at| etcd.thaw(at), |server| server.thaw());
         }
         are_up(world)
     })
