@@ -90,7 +90,21 @@ fn a_cached_is_leader_is_found() {
 fn a_stall_between_check_and_write_reaches_the_resource() {
     let name = "a_stall_between_check_and_write_reaches_the_resource";
     let short = DurationRange::millis(0, 10);
-    let sim = sim(name).service(careful).unfenced().writes_take(short);
+    let often = async |node: Node| {
+        let work = async |lease: Lease<SimRuntime>| {
+            while lease.check().is_ok() {
+                for _ in 0..5 {
+                    if lease.check().is_ok() {
+                        node.write(lease.epoch(), "counted");
+                    }
+                }
+                node.sleep(PACE).await;
+            }
+            Ok::<_, Infallible>(())
+        };
+        Ok::<_, Box<dyn Error>>(node.election().build()?.run_while_leader(work).await?)
+    };
+    let sim = sim(name).service(often).unfenced().writes_take(short);
     let sim = sim.each_write("led when it was sent", || (), |(), write| write.led);
     let (_, check, _) = failure(sim);
     assert_eq!(check, "led when it was sent");

@@ -72,7 +72,7 @@ pub struct Cluster<R: Network> {
     pub(super) starting: Starting,
     /// What describes it, and is read again while it runs.
     #[cfg(feature = "cluster-file")]
-    pub(super) file: Option<ClusterFile>,
+    pub(super) file: Option<Box<ClusterFile>>,
 }
 
 /// Collects what a [`Cluster`] needs: the members, which of them this is, its ballot, and how far its
@@ -115,7 +115,7 @@ pub struct ClusterBuilder<R> {
     position: Option<Option<Position>>,
     settings: Vec<Setting>,
     #[cfg(feature = "cluster-file")]
-    pub(super) file: Option<ClusterFile>,
+    pub(super) file: Option<Box<ClusterFile>>,
 }
 
 type Setting = Box<dyn FnOnce(ConfigBuilder) -> ConfigBuilder + Send>;

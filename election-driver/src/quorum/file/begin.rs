@@ -127,7 +127,7 @@ impl ClusterFile {
             builder = builder.insecure();
         }
         let mut builder = self.prove(builder)?.node(node);
-        builder.file = Some(self.clone());
+        builder.file = Some(Box::new(self.clone()));
         Ok(builder)
     }
 
