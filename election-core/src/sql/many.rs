@@ -1,14 +1,15 @@
 //! Questions of one process about many of its elections, asked together.
 //!
 //! Each question stays what it is. It names its own election, term and ordinal, the conditions are the text of the
-//! single statement, and each gets an answer of its own. Only a take-over, which compares a whole row, is asked by
-//! itself.
+//! single statement, and each gets an answer of its own.
 //!
 //! Most kinds are one statement. Attempts are up to three:
 //!
 //! 1. a reading finds who leads where somebody does: nothing is locked for those who cannot win;
 //! 2. rows that are missing are made (PostgreSQL, MySQL), and the others are attempted;
 //! 3. a reading finds who leads where the attempt did not win.
+//!
+//! A take-over has a row to begin with, and is the last two.
 //!
 //! MySQL's statements return no rows of what they change. There a renewal or an attempt is a transaction: it locks
 //! the rows that can be renewed or taken and that nobody else has locked, changes these, and commits. Which terms
@@ -29,7 +30,7 @@ use super::{
     template::{Param, Rendered},
     value::Value,
 };
-use crate::lease::{Answer, Failure, Query, Registration};
+use crate::lease::{Answer, Failure, Query, Registration, Row};
 use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 use core::fmt::Write as _;
 
@@ -68,7 +69,7 @@ enum Stage {
 }
 
 impl Statements {
-    /// Merges questions of one kind about different elections. `None` if they are of several, or take over.
+    /// Merges questions of one kind about different elections. `None` if they are of several.
     ///
     /// A few thousand at once are enough: the more there are, the more fail together.
     #[must_use]
@@ -76,7 +77,7 @@ impl Statements {
         let (_, first) = questions.first()?;
         let alike =
             |query: &Query| core::mem::discriminant(query) == core::mem::discriminant(*first);
-        if !questions.iter().all(|(_, query)| query.merges() && alike(query)) {
+        if !questions.iter().all(|(_, query)| alike(query)) {
             return None;
         }
         let mut places = BTreeMap::new();
@@ -93,7 +94,7 @@ impl Statements {
             missing: none,
             answers: vec![None; questions.len()],
         };
-        if !merged.attempts() {
+        if !matches!(first, Query::Attempt { .. }) {
             merged.stage = merged.change();
         }
         Some(merged)
@@ -107,14 +108,6 @@ impl Statements {
         let query = Query::Unregister;
         let questions = released.iter().map(|registration| (*registration, &query));
         Some(ask_many(tell, questions))
-    }
-}
-
-impl Query {
-    /// Whether [`Statements::merge`] takes it.
-    #[must_use]
-    pub fn merges(&self) -> bool {
-        !matches!(self, Self::TakeOver { .. })
     }
 }
 
@@ -132,13 +125,13 @@ impl<'a> Merged<'a> {
             (Stage::SeedFence, _) => many.seed_fence.as_ref().unwrap_or(&many.read),
             (Stage::Sweep, _) => &many.sweep,
             (Stage::Act, Query::Attempt { .. }) => &many.attempt,
+            (Stage::Act, Query::TakeOver { .. }) => &many.take_over,
             (Stage::Act, Query::Renew { .. }) => &many.renew,
             (Stage::Act, Query::Resign { .. }) => &many.resign,
             (Stage::Act, Query::Register { .. }) => &many.register,
             (Stage::Act, Query::Unregister) => &many.unregister,
             (Stage::Act, Query::Others) => &many.others,
-            (Stage::Act, Query::Observe | Query::TakeOver { .. })
-            | (Stage::Look | Stage::Read, _) => &many.read,
+            (Stage::Act, Query::Observe) | (Stage::Look | Stage::Read, _) => &many.read,
         };
         let asked = self.places.values().filter(|place| self.concerns(**place));
         ask_many(rendered, asked.map(|place| self.questions[*place]))
@@ -165,6 +158,7 @@ impl<'a> Merged<'a> {
         let lock = self.statements.all.many.lock.as_ref()?;
         match self.query() {
             Query::Attempt { .. } => Some(&lock.attempt),
+            Query::TakeOver { .. } => Some(&lock.take_over),
             Query::Renew { .. } => Some(&lock.renew),
             _ => None,
         }
@@ -250,7 +244,7 @@ impl<'a> Merged<'a> {
     /// The questions' own statement has said this.
     fn acted(&mut self, rows: &[Vec<Value<'_>>]) -> Option<Stage> {
         match self.query() {
-            Query::Attempt { .. } => {
+            Query::Attempt { .. } | Query::TakeOver { .. } => {
                 self.take(rows, 0, |row| {
                     let (epoch, remaining) = (row.epoch(1).ok()?, row.span(2).ok()?);
                     Some(Answer::Won { epoch, remaining })
@@ -272,14 +266,14 @@ impl<'a> Merged<'a> {
                 self.take(rows, 0, |_| Some(Answer::Others(true)));
                 self.rest(&Answer::Others(false));
             }
-            Query::Observe | Query::TakeOver { .. } => {
+            Query::Observe => {
                 self.take(rows, 9, |row| decode_row(row.0).ok().map(Answer::Seen));
             }
         }
         None
     }
 
-    /// Rows of those that attempt. Who could take its row has no answer yet.
+    /// Rows of those that attempt or take over. Who could still take its row has no answer yet.
     fn was_read(&mut self, rows: &[Vec<Value<'_>>]) {
         for place in self.places.values() {
             self.missing[*place] = self.answers[*place].is_none();
@@ -293,14 +287,19 @@ impl<'a> Merged<'a> {
             if self.locked[place] && own {
                 let (epoch, remaining) = (row.epoch, row.remaining);
                 self.answers[place] = Some(Answer::Won { epoch, remaining });
-            } else if !row.server.is_unknown() {
+            } else if !row.server.is_unknown() && !self.is_as_found(place, &row) {
                 self.answers[place] = Some(Answer::Seen(row));
             }
         }
     }
 
+    /// Whether a row that is to be taken over has not changed: it could not be locked.
+    fn is_as_found(&self, place: usize, row: &Row) -> bool {
+        matches!(self.questions[place].1, Query::TakeOver { epoch, .. } if *epoch == row.epoch)
+    }
+
     fn attempts(&self) -> bool {
-        matches!(self.query(), Query::Attempt { .. })
+        matches!(self.query(), Query::Attempt { .. } | Query::TakeOver { .. })
     }
 
     fn is_open(&self) -> bool {

@@ -45,6 +45,13 @@ macro_rules! taken {
     };
 }
 
+/// A row of this epoch that is as it was found.
+macro_rules! as_found {
+    () => {
+        "leader_id = {:holder} AND incarnation = {:holder_inc} AND renewals = {:n}"
+    };
+}
+
 /// A renewal of the rows that a table names, or of one; what is added to the ordinal is zero. A lease that
 /// was found to run when its row was locked needs no other proof that it runs.
 macro_rules! renewal {
@@ -82,6 +89,8 @@ macro_rules! asked {
          q_inc VARCHAR(36) CHARACTER SET utf8mb4 PATH '$.inc', \
          q_label VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.label', \
          q_epoch BIGINT PATH '$.epoch', q_seen BIGINT PATH '$.seen', q_n BIGINT PATH '$.n', \
+         q_holder VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.holder', \
+         q_holder_inc VARCHAR(36) CHARACTER SET utf8mb4 PATH '$.holder_inc', \
          q_ttl BIGINT PATH '$.ttl', q_kept BIGINT PATH '$.kept')) AS asked"
     };
 }
@@ -93,13 +102,28 @@ macro_rules! rows {
     };
 }
 
+/// Locks the rows that can be taken, and those of the fence, which change with them.
+macro_rules! locked {
+    ($which:expr) => {
+        concat!(
+            "SELECT l.ns FROM ",
+            rows!("{leader} l"),
+            " STRAIGHT_JOIN {fence} f FORCE INDEX (PRIMARY) \
+             WHERE l.ns = {:ns} AND f.ns = {:ns} AND f.epoch = l.epoch AND ",
+            $which,
+            " AND @@foreign_key_checks = 1 FOR UPDATE SKIP LOCKED"
+        )
+    };
+}
+
 pub(super) const TEMPLATES: Templates = Templates {
     told: Told::no_history("(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)"),
     attempt: concat!(taken!("{leader}"), " AND ", free!(), " AND @@foreign_key_checks = 1"),
     take_over: concat!(
         taken!("{leader}"),
-        " AND epoch = {:epoch} AND leader_id = {:holder} AND incarnation = {:holder_inc} \
-         AND renewals = {:n} AND @@foreign_key_checks = 1"
+        " AND epoch = {:epoch} AND ",
+        as_found!(),
+        " AND @@foreign_key_checks = 1"
     ),
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
     elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
@@ -138,15 +162,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     many: Many {
         read: concat!(row!(), ", ns FROM ", rows!("{leader}"), " WHERE ns = {:ns}"),
         lock: Some(Lock {
-            // The row of the fence changes with it.
-            attempt: concat!(
-                "SELECT l.ns FROM ",
-                rows!("{leader} l"),
-                " STRAIGHT_JOIN {fence} f FORCE INDEX (PRIMARY) \
-                 WHERE l.ns = {:ns} AND f.ns = {:ns} AND f.epoch = l.epoch AND ",
-                free!(),
-                " AND @@foreign_key_checks = 1 FOR UPDATE SKIP LOCKED"
-            ),
+            attempt: locked!(free!()),
+            take_over: locked!(concat!("l.epoch = {:epoch} AND ", as_found!())),
             renew: concat!(
                 "SELECT ns, {:kept}, CAST(resign_requested_epoch <=> epoch AS SIGNED) FROM ",
                 rows!("{leader}"),
@@ -156,6 +173,7 @@ pub(super) const TEMPLATES: Templates = Templates {
             ),
         }),
         attempt: taken!(rows!("{leader}")),
+        take_over: taken!(rows!("{leader}")),
         seed: Some(seed!(
             "INSERT IGNORE",
             concat!("SELECT {:ns}, 0, {now}, {now}, 0, {now} FROM ", asked!())

@@ -107,6 +107,27 @@ macro_rules! attempt {
     };
 }
 
+/// The row, and what is known of the server's history, are as they were found.
+macro_rules! as_found {
+    () => {
+        concat!(
+            "l.epoch = {:epoch} AND l.renewals = {:n} AND {history} = {:history}::bigint \
+             AND ({:holder}::text IS NULL AND {history} > 1 AND l.leader_id IS NULL \
+             OR {:holder}::text IS NOT NULL AND l.leader_id = {:holder} \
+             AND l.incarnation = {:holder_inc}) AND ({history} <= 1 OR ",
+            since!(),
+            " = {:since}::bigint)"
+        )
+    };
+}
+
+/// The next term in such a row.
+macro_rules! take_over {
+    ($from:expr) => {
+        concat!(taken!($from), " AND ", as_found!(), " AND ", bounded!())
+    };
+}
+
 /// What a reader wants to know of a leader row.
 macro_rules! row {
     () => {
@@ -183,9 +204,11 @@ macro_rules! from_locked {
 macro_rules! asked {
     () => {
         "(SELECT ns AS q_ns, id AS q_id, inc AS q_inc, label AS q_label, epoch AS q_epoch, \
-         seen AS q_seen, n AS q_n, ttl AS q_ttl, kept AS q_kept, leads AS q_leads \
+         seen AS q_seen, n AS q_n, holder AS q_holder, holder_inc AS q_holder_inc, history AS q_history, \
+         since AS q_since, ttl AS q_ttl, kept AS q_kept, leads AS q_leads \
          FROM pg_catalog.json_to_recordset({:asked}::json) AS j(ns text, id text, inc text, label text, \
-         epoch bigint, seen bigint, n bigint, ttl bigint, kept bigint, leads bigint)) asked"
+         epoch bigint, seen bigint, n bigint, holder text, holder_inc text, history bigint, since bigint, \
+         ttl bigint, kept bigint, leads bigint)) asked"
     };
 }
 
@@ -208,19 +231,7 @@ pub(super) const TEMPLATES: Templates = Templates {
         server!(),
         " FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)"
     ),
-    take_over: concat!(
-        taken!(""),
-        " AND l.epoch = {:epoch} AND l.renewals = {:n} \
-         AND {history} = {:history}::bigint \
-         AND ({:holder}::text IS NULL AND {history} > 1 AND l.leader_id IS NULL \
-         OR {:holder}::text IS NOT NULL AND l.leader_id = {:holder} \
-         AND l.incarnation = {:holder_inc}) \
-         AND ({history} <= 1 OR ",
-        since!(),
-        " = {:since}::bigint) AND ",
-        bounded!(),
-        " RETURNING l.epoch, l.expires_ms - {now}"
-    ),
+    take_over: concat!(take_over!(""), " RETURNING l.epoch, l.expires_ms - {now}"),
     read: concat!(row!(), ", 0::bigint, ", server!(), " FROM {leader} WHERE ns = {:ns}"),
     elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
@@ -278,6 +289,11 @@ pub(super) const TEMPLATES: Templates = Templates {
         attempt: concat!(
             locked!(concat!("ns = {:ns} AND ", free!()), "UPDATE"),
             attempt!(from_locked!()),
+            " RETURNING l.ns, l.epoch, l.expires_ms - {now}"
+        ),
+        take_over: concat!(
+            locked!(concat!("ns = {:ns} AND ", as_found!()), "UPDATE"),
+            take_over!(from_locked!()),
             " RETURNING l.ns, l.epoch, l.expires_ms - {now}"
         ),
         seed: Some(concat!(

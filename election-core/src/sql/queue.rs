@@ -71,7 +71,7 @@ pub struct Asked<T> {
     pub asker: T,
 }
 
-const KINDS: usize = 8;
+const KINDS: usize = 9;
 /// What is asked by itself.
 const SINGLE: usize = 0;
 const RESIGN: usize = 1;
@@ -81,6 +81,7 @@ const REGISTER: usize = 4;
 const UNREGISTER: usize = 5;
 const READ: usize = 6;
 const OTHERS: usize = 7;
+const TAKE_OVER: usize = 8;
 
 impl<T> Queue<T> {
     /// How many questions go into one statement at most, so that one that takes too long endangers no more.
@@ -250,7 +251,7 @@ fn kind(query: &Query) -> usize {
         Query::Resign { .. } => RESIGN,
         Query::Renew { .. } => RENEW,
         Query::Attempt { .. } => ATTEMPT,
-        Query::TakeOver { .. } => SINGLE,
+        Query::TakeOver { .. } => TAKE_OVER,
         Query::Register { .. } => REGISTER,
         Query::Unregister => UNREGISTER,
         Query::Observe => READ,

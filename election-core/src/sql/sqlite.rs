@@ -38,6 +38,22 @@ macro_rules! attempt {
     };
 }
 
+/// The next term in a row that is as it was found, by this table, that returns this first.
+macro_rules! take_over {
+    ($from:expr, $first:literal) => {
+        concat!(
+            "UPDATE {leader} SET epoch = max(epoch+1, {now}, {:seen}+1), leader_id = {:id}, \
+             incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+             expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now}",
+            $from,
+            " WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
+             AND incarnation = {:holder_inc} AND renewals = {:n} RETURNING ",
+            $first,
+            "epoch, expires_ms - {now}"
+        )
+    };
+}
+
 /// A renewal, from this table, that returns this first.
 macro_rules! renewal {
     ($from:expr, $first:literal) => {
@@ -60,8 +76,8 @@ macro_rules! asked {
         "(SELECT json_extract(value, '$.ns') AS q_ns, json_extract(value, '$.id') AS q_id, \
          json_extract(value, '$.inc') AS q_inc, json_extract(value, '$.label') AS q_label, \
          json_extract(value, '$.epoch') AS q_epoch, json_extract(value, '$.seen') AS q_seen, \
-         json_extract(value, '$.n') AS q_n, \
-         json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
+         json_extract(value, '$.n') AS q_n, json_extract(value, '$.holder') AS q_holder, \
+         json_extract(value, '$.holder_inc') AS q_holder_inc, json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
          FROM json_each({:asked}))"
     };
 }
@@ -72,12 +88,7 @@ pub(super) const TEMPLATES: Templates = Templates {
         "VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, {:ttl}, 0, {now})",
         ""
     ),
-    take_over: "UPDATE {leader} SET epoch = max(epoch+1, {now}, {:seen}+1), leader_id = {:id}, \
-                incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-                expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-                WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
-                AND incarnation = {:holder_inc} AND renewals = {:n} \
-                RETURNING epoch, expires_ms - {now}",
+    take_over: take_over!("", ""),
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
     elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
@@ -112,6 +123,7 @@ pub(super) const TEMPLATES: Templates = Templates {
             ),
             "ns, "
         ),
+        take_over: take_over!(concat!(" FROM ", asked!()), "ns, "),
         seed: None,
         seed_fence: None,
         renew: renewal!(concat!(" FROM ", asked!()), "ns, "),

@@ -78,9 +78,10 @@ pub(super) struct Templates<T = &'static str> {
 #[derive(Clone, Debug)]
 pub(super) struct Many<T = &'static str> {
     pub(super) read: T,
-    /// Locks the rows that can be taken or renewed, and returns what `attempt` and `renew` cannot.
+    /// Locks the rows that can be taken or renewed, and returns what the statements that change them cannot.
     pub(super) lock: Option<Lock<T>>,
     pub(super) attempt: T,
+    pub(super) take_over: T,
     pub(super) seed: Option<T>,
     pub(super) seed_fence: Option<T>,
     pub(super) renew: T,
@@ -97,6 +98,7 @@ pub(super) struct Many<T = &'static str> {
 #[derive(Clone, Debug)]
 pub(super) struct Lock<T = &'static str> {
     pub(super) attempt: T,
+    pub(super) take_over: T,
     pub(super) renew: T,
 }
 
@@ -126,12 +128,13 @@ impl Templates {
             seed_server: self.seed_server.map(render),
             many: Many {
                 read: render(self.many.read),
-                lock: self
-                    .many
-                    .lock
-                    .as_ref()
-                    .map(|lock| Lock { attempt: render(lock.attempt), renew: render(lock.renew) }),
+                lock: self.many.lock.as_ref().map(|lock| Lock {
+                    attempt: render(lock.attempt),
+                    take_over: render(lock.take_over),
+                    renew: render(lock.renew),
+                }),
                 attempt: render(self.many.attempt),
+                take_over: render(self.many.take_over),
                 seed: self.many.seed.map(render),
                 seed_fence: self.many.seed_fence.map(render),
                 renew: render(self.many.renew),

@@ -32,7 +32,8 @@ impl Bug {
 
     /// Whether its statement is also asked for many elections at once.
     pub(crate) fn merges(&self) -> bool {
-        [ATTEMPT, RENEW, RESIGN, REGISTER, SWEEP, READ, OTHERS].contains(&self.plant.within)
+        [ATTEMPT, TAKE_OVER, TAKEN, RENEW, RESIGN, REGISTER, SWEEP, READ, OTHERS]
+            .contains(&self.plant.within)
     }
 }
 
@@ -40,6 +41,8 @@ impl Bug {
 /// The second in the statement for many that changes what another has locked.
 const ATTEMPT: &[&str] = &["expires_ms <= ", "q_seen+1"];
 const TAKE_OVER: &[&str] = &["AND l.renewals = ", "AND renewals = "];
+/// The same, and what changes the rows that were locked for it.
+const TAKEN: &[&str] = &["AND l.renewals = ", "AND renewals = ", "q_seen+1"];
 const RENEW: &[&str] = &["renewals < "];
 const RESIGN: &[&str] = &["SET leader_id = NULL"];
 const ASK: &[&str] = &["SET resign_requested_epoch"];
@@ -93,7 +96,7 @@ pub(crate) const BUGS: &[Bug] = &[
     bug("somebody else is taken over", TAKE_OVER, ID, "AND '' <> "),
     bug("a namesake is taken over", TAKE_OVER, LIFE, "AND '' <> "),
     bug("who renews is taken over", TAKE_OVER, TAKE_OVER, "AND -1 <> "),
-    bug("a takeover repeats the term", TAKE_OVER, &["l.epoch+1", "epoch+1"], "epoch"),
+    bug("a takeover repeats the term", TAKEN, &["l.epoch+1", "epoch+1"], "epoch"),
     bug("every election is taken over", TAKE_OVER, NS, "WHERE '' <> "),
     bug("a lease is renewed at its end", RENEW, &["expires_ms > "], "expires_ms >= "),
     bug("a late renewal shortens", RENEW, &["l.renewals < ", "renewals < "], "-2 < "),

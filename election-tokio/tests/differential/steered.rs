@@ -166,7 +166,7 @@ impl<C: Client> Steered for Line<C> {
         query: &Query,
     ) -> Result<Answer, StoreError> {
         let statements = self.statements.clone();
-        let left_out = self.merges && query.merges();
+        let left_out = self.merges;
         if left_out {
             if let Some(answer) = self.answer_among_many(registration, query).await? {
                 return Ok(answer);

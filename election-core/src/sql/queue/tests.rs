@@ -191,29 +191,6 @@ fn a_failure_is_told_to_those_whom_it_concerns() {
     }
 }
 
-/// It compares a whole row.
-#[test]
-fn take_overs_are_asked_one_by_one() {
-    let mut queue = queue();
-    let (ttl, clock_step) = (Duration::from_secs(15), Duration::ZERO);
-    let (seen, epoch) = (Epoch::NONE, Epoch::new(7));
-    let server = crate::lease::Server::FIRST;
-    let take_over =
-        Query::TakeOver { seen, epoch, holder: None, renewals: 0, server, ttl, clock_step };
-    ["a", "b"].iter().for_each(|name| join(&mut queue, name, &take_over));
-    assert_eq!(turns(&mut queue), ["a", "b"]);
-
-    join(&mut queue, "a", &take_over);
-    let turn = next(&mut queue);
-    let later = NOW + Duration::from_secs(2);
-    queue.failed(turn, Concern::All, NOW, later);
-    join(&mut queue, "a", &take_over);
-    for _ in 0..3 {
-        join(&mut queue, "b", &renew());
-        assert_eq!(names(&queue.next(later, |()| true)), ["b"], "it has had its time");
-    }
-}
-
 /// Its neighbours are asked again in halves, of which one fails again.
 #[test]
 fn one_that_fails_all_is_found_in_few_statements() {
