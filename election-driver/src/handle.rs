@@ -57,7 +57,7 @@ impl<R: Runtime> Clone for Handle<R> {
 #[error("the elector has ended")]
 pub struct Stopped;
 
-/// Why nobody waits to lead any more.
+/// Why a wait for leadership ended without it.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum NotElected {
@@ -65,7 +65,7 @@ pub enum NotElected {
     #[error(transparent)]
     Stopped(#[from] Stopped),
     /// The store has never answered, and will not until an operator has acted: a table or a right is
-    /// missing, or the password is wrong. The elector goes on trying. Wait again to wait for the operator.
+    /// missing, or the password is wrong. The elector keeps trying: to wait for the operator, call again.
     #[error("the store cannot be used: {0}")]
     Unusable(Arc<StoreError>),
 }
@@ -169,7 +169,7 @@ impl<R: Runtime> Handle<R> {
     /// still run, this process does not stand for election. If such a guard is held a second longer
     /// than the work may take to stop, the log says so (`still_held`).
     ///
-    /// It waits for a store that cannot be reached, however long that takes.
+    /// While the store cannot be reached, the call keeps waiting, however long that takes.
     ///
     /// # Errors
     /// If the elector ends first, or the store still [cannot be used](NotElected::Unusable) a ttl after
@@ -193,17 +193,16 @@ impl<R: Runtime> Handle<R> {
 
     /// What keeps the store from being used a ttl from now, if it has never answered by then.
     async fn unusable(&self) -> Arc<StoreError> {
-        let (setup, mut watch) = (&self.shared().setup, self.watch());
-        if !watch.get().reached {
+        let setup = &self.shared().setup;
+        if !self.status().reached {
             setup.timer().wait_until(setup.runtime.now() + setup.ttl).await;
         }
-        loop {
-            let Status { reached, error, .. } = self.status();
-            match error.filter(|error| error.kind == Failure::Fatal) {
-                _ if reached => return pending().await,
-                Some(error) => return error,
-                None => watch.changed().await,
-            };
+        let is_fatal = |error: &Arc<StoreError>| error.kind == Failure::Fatal;
+        let told = |status: &Status| status.reached || status.error.as_ref().is_some_and(is_fatal);
+        let Status { reached, error, closed, .. } = self.watch().until(told).await;
+        match error {
+            Some(error) if !reached && !closed => error,
+            _ => pending().await,
         }
     }
 

@@ -9,7 +9,7 @@
 //! 2. rows that are missing are made (PostgreSQL, MySQL), and the others are attempted;
 //! 3. a reading finds who leads where the attempt did not win.
 //!
-//! A take-over has a row to begin with, and is the last two.
+//! A take-over needs only the last two statements, because its row was read before.
 //!
 //! MySQL's statements return no rows of what they change. There a renewal or an attempt is a transaction: it locks
 //! the rows that can be renewed or taken and that nobody else has locked, changes these, and commits. Which terms
@@ -295,7 +295,8 @@ impl<'a> Merged<'a> {
 
     /// Whether a row that is to be taken over has not changed: it could not be locked.
     fn is_as_found(&self, place: usize, row: &Row) -> bool {
-        matches!(self.questions[place].1, Query::TakeOver { epoch, .. } if *epoch == row.epoch)
+        matches!(self.questions[place].1, Query::TakeOver { epoch, renewals, .. }
+            if (*epoch, *renewals) == (row.epoch, row.renewals))
     }
 
     fn attempts(&self) -> bool {

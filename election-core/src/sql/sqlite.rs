@@ -77,7 +77,8 @@ macro_rules! asked {
          json_extract(value, '$.inc') AS q_inc, json_extract(value, '$.label') AS q_label, \
          json_extract(value, '$.epoch') AS q_epoch, json_extract(value, '$.seen') AS q_seen, \
          json_extract(value, '$.n') AS q_n, json_extract(value, '$.holder') AS q_holder, \
-         json_extract(value, '$.holder_inc') AS q_holder_inc, json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
+         json_extract(value, '$.holder_inc') AS q_holder_inc, \
+         json_extract(value, '$.ttl') AS q_ttl, json_extract(value, '$.kept') AS q_kept \
          FROM json_each({:asked}))"
     };
 }

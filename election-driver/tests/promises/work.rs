@@ -96,6 +96,22 @@ fn a_store_that_cannot_be_used_ends_the_wait() {
     assert!(wait(&mut elector, 60).is_none(), "it has been used");
 }
 
+/// The end of the elector may come while the wait looks at the clock, on another thread.
+#[test]
+fn a_wait_notices_the_end_of_the_elector_at_any_time() {
+    let (world, handle, driver) = elector();
+    world.state().hangs = true;
+    let mut elected = pin!(handle.elected());
+    assert!(block_on(poll_once(elected.as_mut())).is_none());
+    world.set(world.now() + Duration::from_secs(15));
+    world.state().between = Some((1, Box::new(move || drop(driver))));
+    let mut ended = block_on(poll_once(elected.as_mut()));
+    if ended.is_none() {
+        ended = block_on(poll_once(elected.as_mut()));
+    }
+    assert!(matches!(ended, Some(Err(NotElected::Stopped(_)))), "{ended:?}");
+}
+
 /// It may come back by itself.
 #[test]
 fn a_store_that_cannot_be_reached_is_waited_for() {

@@ -206,32 +206,33 @@ fn mysql_reads_which_of_the_locked_rows_it_has_won() {
 #[test]
 fn take_overs_read_the_rows_that_they_have_not_won() {
     let (seen, ttl, server) = (Epoch::NONE, Duration::from_secs(15), Server::FIRST);
-    let take_over = |epoch| Query::TakeOver {
+    let take_over = |epoch, renewals| Query::TakeOver {
         seen,
         epoch: Epoch::new(epoch),
         holder: None,
-        renewals: 0,
+        renewals,
         server,
         ttl,
         clock_step: CLOCK_STEP,
     };
-    let (older, same, who) = (take_over(8), take_over(9), ["a", "b", "c"].map(me));
-    let questions = [(&who[0], &older), (&who[1], &older), (&who[2], &same)];
-    let read: &[_] = &[held("b", "other"), held("c", "other")];
+    let (older, other) = (take_over(8, 0), take_over(9, 3));
+    let (same, who) = (take_over(9, 0), ["a", "b", "c", "d"].map(me));
+    let questions = [(&who[0], &older), (&who[1], &older), (&who[2], &other), (&who[3], &same)];
+    let read: &[_] = &["b", "c", "d"].map(|name| held(name, "other"));
     let won_a: &[_] = &[won("a")];
     for (dialect, first) in
         [(Dialect::Postgres, "WITH asked"), (Dialect::Sqlite, "UPDATE election_leader")]
     {
         let statements = statements(dialect);
         let calls = played(&mut statements.merge(&questions).unwrap(), &[won_a, read]);
-        assert_eq!(calls, [first, "SELECT epoch,", "won", "seen", "ask again"]);
+        assert_eq!(calls, [first, "SELECT epoch,", "won", "seen", "seen", "ask again"]);
     }
     let (statements, locked): (_, &[_]) = (statements(Dialect::MySql), &[vec!["a".into()]]);
-    let read: &[_] = &[held("a", "me"), held("b", "other"), held("c", "other")];
+    let read: &[_] = &[held("a", "me"), held("b", "other"), held("c", "other"), held("d", "other")];
     let rows: [&[_]; 5] = [&[], locked, locked, &[], read];
     let calls = played(&mut statements.merge(&questions).unwrap(), &rows);
     assert_eq!(calls[..2], ["START TRANSACTION", "SELECT l.ns"]);
-    assert_eq!(calls[3..], ["COMMIT AND", "SELECT epoch,", "won", "seen", "ask again"]);
+    assert_eq!(calls[3..], ["COMMIT AND", "SELECT epoch,", "won", "seen", "seen", "ask again"]);
 }
 
 /// A pooler may have put all of them in one transaction.

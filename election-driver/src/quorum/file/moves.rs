@@ -90,8 +90,8 @@ impl ClusterFile {
             ("min-epoch", plain(&old.min_epoch) != plain(&new.min_epoch)),
             ("shards", plain(&old.shards) != plain(&new.shards)),
             ("insecure", old.insecure != new.insecure),
-            ("own address", own(self).0 != own(again).0),
-            ("own announce", own(self).1 != own(again).1),
+            ("address", own(self).0 != own(again).0),
+            ("announce", own(self).1 != own(again).1),
         ];
         let changed = |keys: &[(&'static str, bool)]| {
             keys.iter().filter(|(_, differs)| *differs).map(|(key, _)| *key).collect::<Vec<_>>()
@@ -106,7 +106,7 @@ impl ClusterFile {
         };
         let what = again.what();
         (!all.is_empty())
-            .then(|| format!("{what}: {me} keeps its previous {all} until it restarts{remedy}"))
+            .then(|| format!("{what}: {me} keeps the previous {all} until it restarts{remedy}"))
     }
 }
 
@@ -139,10 +139,10 @@ mod tests {
         let kept = |old: &str, new: &str| read(text).kept(&read(&text.replacen(old, new, 1)), "n1");
         assert_eq!(kept("b:1", "c:1"), None, "taken up while n1 runs");
         for (old, new, named) in [
-            ("3s", "5s", "its previous down-after until"),
-            ("b:1'", "b:1'\nwitness = true", "its previous witness until"),
-            ("a:1", "c:1", "its previous own address until"),
-            ("a:1'", "a:1'\nannounce = 'd:1'", "its previous own announce until"),
+            ("3s", "5s", "the previous down-after until"),
+            ("b:1'", "b:1'\nwitness = true", "the previous witness until"),
+            ("a:1", "c:1", "the previous address until"),
+            ("a:1'", "a:1'\nannounce = 'd:1'", "the previous announce until"),
             (
                 "[[",
                 "preferred = 'n2'\nfail-back = '9s'\nmin-epoch = 7\nshards = 2\n\
