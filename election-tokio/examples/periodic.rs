@@ -49,10 +49,9 @@ async fn turn(file: &str, node: &str, period: Duration) -> Result<(), Failed> {
         .build()?
         .start();
     let mut watch = election.watch();
-    let taken = async { while watch.changed().await.leader.is_none_or(|leader| leader.own) {} };
     select! {
         lease = election.elected() => report(node, &lease?),
-        () = taken => {}
+        _ = watch.until(|status| status.leader.as_ref().is_some_and(|leader| !leader.own)) => {}
     }
     // Work has ended. The lease lasts all the same.
     election.shutdown().await;
