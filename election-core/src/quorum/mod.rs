@@ -49,7 +49,8 @@
 //!   the promised one. It echoes only the last frame that extended its support: an echo of a
 //!   refused frame would let a primary trust in support that it does not have. Support ends by
 //!   itself, or by a later heartbeat of the same life of that node *as replica* (a candidate may
-//!   have won meanwhile). A new life of the node neither ends the support nor extends it, and gets
+//!   have won meanwhile). It passes to nobody before it has ended, not even to the winner of a later
+//!   election: that one is followed at once, and supported when the time has come. A new life of the node neither ends the support nor extends it, and gets
 //!   no vote before it has run out: the connection of the old life may have ended while its process
 //!   has not.
 //! * **Votes.** A voter refuses an offer with a heartbeat, which tells the candidate the voter's
@@ -100,10 +101,10 @@
 //!   silence.
 //! * **Starting.** A node does not remember whom it supported. It neither votes nor campaigns for
 //!   longer than any support lasts (the boot grace), unless it hears all members before their first
-//!   election. A node that knows its promises supports a primary at once, and this ends the grace:
-//!   whomever it supported before was that primary, or one of an earlier epoch, whose trust had ended
-//!   when this one was elected. A primary below the promise proves nothing of who got the promise,
-//!   and kevy-elect's may have declared itself one. A node that does not know yet how far its data have
+//!   election. A primary that has its vote by the ballot is supported at once, and this ends the
+//!   grace: when the node voted, it supported nobody else. So a node that supports a primary without
+//!   having voted records that as its vote. A primary of kevy-elect ends no grace: it may have declared
+//!   itself one. A node that does not know yet how far its data have
 //!   come neither votes nor campaigns, except that it votes for the current primary, and says so. A wiped disk looks like
 //!   a first start: there is no ballot. Such a node also waits until it has heard a member of every
 //!   majority, then promises the highest epoch heard, and supports nobody before that. Until it has
@@ -141,9 +142,9 @@
 //! epoch e′. Their majorities share a voter v. v echoes nothing of e once it has promised e′, and
 //! it voted in e′ only after its support of p had ended. The support ended by time (then p, which
 //! counts from sending and allows for drift, stopped trusting v earlier), or by p's own word (then
-//! p had stopped its work), or it passed to a primary of an epoch between the two (then p had stopped
-//! when that one was elected, by this same argument), or it was forgotten in a restart (and the boot
-//! grace outlasts it, unless v supports such a primary, or p again). A primary votes for nobody, and
+//! p had stopped its work), or it was forgotten in a restart (and the boot
+//! grace outlasts it, unless v supports whom it voted for, which it did when it supported nobody else).
+//! A primary votes for nobody, and
 //! no node campaigns while it supports another.
 //!
 //! # Limits

@@ -168,17 +168,25 @@ impl Quorum {
             None => self.legacy_deadline(received),
         };
         match &mut self.support {
-            Some(support) if support.node == node => {
+            Some(support) if support.node == node && support.is_of(stamp) => {
                 if support.extend(epoch, stamp) {
                     self.timers.postpone(Timer::Support, until);
                 }
             }
-            _ => {
+            None if self.boot.is_over() || self.voter.has_voted_for(node, epoch) => {
                 let stamp = stamp.copied();
                 self.support = Some(Support { node, epoch, stamp });
                 self.timers.set(Timer::Support, until);
             }
+            Some(support) if epoch <= support.epoch => return,
+            // Support that another has, or may have of an earlier life, has to end first.
+            _ => {
+                let stamp = stamp.copied();
+                self.voter.pledge(Pledge { node, stamp, received, vote: false });
+                return;
+            }
         }
+        self.voter.supports(node, epoch);
     }
 }
 

@@ -127,15 +127,15 @@ impl Quorum {
             self.timers.set(Timer::Heartbeat, self.now);
         }
         self.boot.promised();
-        if let Some(pledge) = self.voter.take_pledge() {
-            self.honour(pledge, epoch);
-        }
+        self.honour_pledge();
         let opens = self.candidacy.as_ref().is_some_and(|own| own.epoch == epoch && !own.open);
         if opens { self.open_candidacy() } else { None }
     }
 
-    fn honour(&mut self, pledge: Pledge, epoch: Epoch) {
-        let node = pledge.node;
+    /// Gives what was promised, once it is durable.
+    pub(crate) fn honour_pledge(&mut self) {
+        let Some(pledge) = self.voter.take_pledge() else { return };
+        let (node, epoch) = (pledge.node, self.voter.promised);
         let Some(view) = self.peers.get(node) else { return };
         let same_life = view.incarnation == pledge.stamp.map(|stamp| stamp.incarnation);
         let late = pledge.received.after(self.config.timing.down_after) <= self.now;

@@ -31,16 +31,12 @@ impl Support {
         }
     }
 
-    /// Takes a frame that asks for support in `epoch`. Returns whether it extends the support. An
-    /// overtaken frame does not, nor does another life, unless it has won a later election.
+    /// Takes a frame of the supported life that asks for support in `epoch`. Returns whether it extends
+    /// the support. An overtaken frame does not.
     pub(crate) fn extend(&mut self, epoch: Epoch, stamp: Option<&Stamp>) -> bool {
-        let (same_life, later) = (self.is_of(stamp), stamp.is_some() && self.epoch < epoch);
-        if !same_life && !later {
-            return false;
-        }
         self.epoch = epoch;
         let overtaken = |known: &Stamp| stamp.is_none_or(|stamp| stamp.at <= known.at);
-        if same_life && self.stamp.as_ref().is_some_and(overtaken) {
+        if self.stamp.as_ref().is_some_and(overtaken) {
             return false;
         }
         self.stamp = stamp.copied();

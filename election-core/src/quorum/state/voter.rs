@@ -134,6 +134,20 @@ impl Voter {
         true
     }
 
+    /// Whether this node's vote in the epoch that it is bound to is this node's.
+    pub(crate) fn has_voted_for(&self, node: Peer, epoch: Epoch) -> bool {
+        epoch == self.promised && self.voted_for == Some(node)
+    }
+
+    /// Supports a primary. If there was no vote in its epoch, that is it: so a later life knows whom
+    /// this one supported. Nothing waits for the disk, because that election is over.
+    pub(crate) fn supports(&mut self, primary: Peer, epoch: Epoch) {
+        if epoch == self.promised && self.voted_for.is_none() {
+            self.voted_for = Some(primary);
+            self.renew();
+        }
+    }
+
     /// Support, or a vote, that waits for the ballot.
     pub(crate) fn pledge(&mut self, pledge: Pledge) {
         self.pledge = Some(pledge);

@@ -12,6 +12,9 @@ impl Quorum {
         if !self.boot.is_over() {
             self.wait_for_boot();
         }
+        if self.support.is_none() && self.voter.is_durable() {
+            self.honour_pledge();
+        }
         self.take_up_offer();
         if self.boot.must_promise() && self.voter.eligibility == Eligibility::Eligible {
             self.promise_what_was_forgotten();
@@ -49,13 +52,9 @@ impl Quorum {
         }
     }
 
-    /// Waits for the end of the boot grace.
-    ///
-    /// Supporting a primary ends it, too. Only a primary can have got this support, and its epoch is
-    /// not below the promised one. So an earlier life supported either the same primary, which this
-    /// support outlasts, or a node of an earlier epoch, whose trust was over when this primary was
-    /// elected. That life would have dropped such support for the frame that this one has taken. (A
-    /// primary of kevy-elect proves nothing: it may have declared itself one.)
+    /// Waits for the end of the boot grace. Supporting a primary ends it, too: such a primary had this
+    /// node's vote in an earlier life, which supported nobody else when it voted. (A primary of
+    /// kevy-elect proves nothing: it may have declared itself one.)
     #[cold]
     fn wait_for_boot(&mut self) {
         let supports = self.support.as_ref().is_some_and(|support| support.stamp.is_some());

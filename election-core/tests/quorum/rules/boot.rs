@@ -20,11 +20,26 @@ fn a_node_that_has_just_started_neither_votes_nor_asks() {
     assert_eq!(hand.offers(), [7]);
 }
 
+/// A node of three whose earlier life voted for `c` in epoch 6.
+fn c_had_my_vote() -> Restored {
+    Restored::Ballot(ballot(3, 6, Some(C)))
+}
+
 #[test]
-fn support_of_a_primary_ends_the_boot_grace() {
-    // Whomever an earlier life supported: that node, or one that this node's election has outlived.
-    for promised in [5, 6] {
-        let old = Restored::Ballot(ballot(3, promised, None));
+fn only_support_by_an_earlier_vote_ends_the_boot_grace() {
+    // That life voted when it supported nobody else. It may have heard of another primary, and
+    // promised its epoch, while it still supported the one before.
+    for (voted_for, at_once) in [(Some(C), true), (None, false), (Some(B), false)] {
+        let old = Restored::Ballot(ballot(3, 6, voted_for));
+        let mut hand = Hand::new(config(3, A), &old);
+        hand.hear(C, primary(6));
+        let supported = at_once.then_some((C, epoch(6)));
+        assert_eq!(hand.quorum.supported(), supported, "{voted_for:?}");
+        hand.listen(BOOTED, &[(C, primary(6))]);
+        assert_eq!(hand.quorum.supported(), Some((C, epoch(6))), "then it does");
+        if !at_once {
+            continue;
+        }
         let mut hand = Hand::new(config(3, A), &old);
         hand.hear(C, primary(6));
         assert_eq!(hand.next_heartbeat().extension.unwrap().availability, Busy);
@@ -48,24 +63,14 @@ fn a_primary_below_the_promise_ends_no_boot_grace() {
 }
 
 #[test]
-fn support_ends_the_boot_grace_once_it_is_durable() {
-    let mut hand = Hand::new(config(3, A), &restored(3));
-    hand.slow_disk = true;
-    hand.hear(C, primary(6));
-    assert_eq!(hand.next_heartbeat().extension.unwrap().availability, Waiting);
-    hand.finish_saving();
-    assert_eq!(hand.next_heartbeat().extension.unwrap().availability, Busy);
-}
-
-#[test]
 fn a_primary_of_kevy_elect_ends_no_boot_grace() {
     // It may have declared itself one, in the epoch that another has won.
-    let mut hand = Hand::new(config(3, A), &restored(3));
-    hand.hear_old(C, 5, Role::Primary, 0);
-    assert_eq!(hand.quorum.supported(), Some((C, epoch(5))));
-    hand.hear_old(C, 5, Role::Replica, 0);
+    let mut hand = Hand::new(config(3, A), &c_had_my_vote());
+    hand.hear_old(C, 6, Role::Primary, 0);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.hear_old(C, 6, Role::Replica, 0);
     assert_eq!(hand.quorum.supported(), None);
-    hand.offer(B, 6, offset(0));
+    hand.offer(B, 7, offset(0));
     assert_eq!(hand.votes(), []);
     assert!(hand.quorum.status(at(hand.now)).boots_until.is_some());
 }

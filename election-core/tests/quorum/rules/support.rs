@@ -130,14 +130,38 @@ fn others_do_not_release() {
 }
 
 #[test]
-fn a_higher_primary_is_followed_at_once() {
+fn a_higher_primary_is_followed_at_once_and_supported_later() {
+    // The one before may still count on this node, in a list of members that the new primary's voters
+    // do not know.
     let mut hand = Hand::following(3);
     hand.hear(B, primary(8));
-    assert_eq!(hand.quorum.supported(), Some((B, epoch(8))));
-    // And it no longer supports the one with the lower epoch.
+    let leader = |hand: &Hand| hand.quorum.followed().unwrap().0.leader;
+    assert_eq!((leader(&hand), hand.quorum.supported()), (id(B), Some((C, epoch(6)))));
     hand.hear(C, primary(6));
-    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(B));
+    assert_eq!((leader(&hand), hand.echoes()), (id(B), None), "it echoes neither");
+    hand.run_to(BOOTED + 4_900);
+    hand.hear(B, primary(8));
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(hand.quorum.supported(), Some((B, epoch(8))), "from the frame that came meanwhile");
     assert_eq!(hand.echoes(), Some(hand.old_stamp(B, 0)));
+    // What the primary takes back meanwhile gets no support.
+    let mut hand = Hand::following(3);
+    hand.hear(B, primary(8));
+    hand.hear(B, replica(8));
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(hand.quorum.supported(), None);
+}
+
+#[test]
+fn a_primary_without_this_nodes_vote_is_recorded_as_its_vote() {
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.hear(C, primary(6));
+    hand.finish_saving();
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))), "before that is on the disk");
+    hand.finish_saving();
+    let votes = hand.saved.iter().map(|ballot| (ballot.promised.get(), ballot.voted_for.clone()));
+    assert_eq!(votes.collect::<Vec<_>>(), [(6, None), (6, Some(id(C)))]);
 }
 
 #[test]
@@ -240,7 +264,7 @@ fn an_announcement_extends_support_unless_overtaken() {
         assert_eq!(hand.quorum.supported(), Some((C, epoch(6))), "{overtaken}");
         hand.run_to(ends);
         assert_eq!(hand.quorum.supported(), None, "{overtaken}");
-        assert_eq!(hand.saved.len(), 1, "nothing but the first promise had to be saved");
+        assert_eq!(hand.saved.len(), 2, "nothing but the promise, and whom it supports");
     }
 }
 
