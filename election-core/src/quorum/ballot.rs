@@ -5,6 +5,7 @@ use crate::{
     quorum::{
         maintenance::{Maintenance, Remainder},
         members::Fingerprint,
+        membership::Membership,
         position::Position,
     },
 };
@@ -21,9 +22,12 @@ pub struct Ballot {
     pub voted_for: Option<NodeId>,
     /// The life that wrote the record.
     pub incarnation: Incarnation,
-    /// The list of members when the record was written. A node whose list has changed does not vote
-    /// until an operator has stopped all nodes and confirmed the new list.
+    /// The fingerprint of the list in force, by the settings of the node that wrote the record. A node
+    /// that was given another list, `down_after` or name of the cluster does not vote until an operator
+    /// has stopped all nodes and confirmed it.
     pub members: Fingerprint,
+    /// The lists of members.
+    pub lists: Membership,
     /// The data that the node may have acknowledged before its disk was wiped, and does not have
     /// again yet, or that a witness has recorded: the node helps to elect no older data. Zero if
     /// nothing is missing. Without the floor, a node that restarts a second time would take its

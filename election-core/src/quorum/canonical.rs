@@ -309,6 +309,6 @@ impl Trust {
                 time.floor(anchor);
             }
         }
-        self.majority = self.newest_of_majority();
+        self.moved();
     }
 }

@@ -28,7 +28,7 @@ impl Quorum {
         let members = self.config.members();
         let own = self.data.is_known() && !self.data.is_witness() && has(self.data.position());
         let mut copies = Copies { data_nodes: usize::from(own), witnesses: 0 };
-        for peer in members.others() {
+        for peer in members.others().filter(|peer| members.is_voter(*peer)) {
             let says = |view: &View| {
                 let means_it = view.was_heard() && view.availability != Availability::Loading;
                 means_it && !view.differs && has(view.position)

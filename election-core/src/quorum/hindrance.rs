@@ -27,6 +27,8 @@ pub enum Hindrance {
     Campaigns(Epoch),
     /// It is a witness: it never leads.
     Witness,
+    /// The list of members in force does not have it: it has yet to be accepted, or was removed.
+    NotAMember,
     /// It is about to leave.
     Leaves,
     /// It is not fit to lead, by [`Event::Health`](super::Event::Health).
@@ -150,6 +152,7 @@ impl fmt::Display for Named<'_> {
             Hindrance::Drains(epoch) => write!(f, "its leadership under epoch {epoch} is ending"),
             Hindrance::Campaigns(epoch) => write!(f, "it is asking already, for epoch {epoch}"),
             Hindrance::Witness => f.write_str("it is a witness"),
+            Hindrance::NotAMember => f.write_str("the list of members in force does not have it"),
             Hindrance::Leaves => f.write_str("it is about to leave"),
             Hindrance::Unfit => f.write_str("it is not fit to lead"),
             Hindrance::PositionUnknown => {

@@ -5,6 +5,7 @@ use crate::{
     quorum::{
         config::Config,
         members::{Fingerprint, Peer},
+        membership::Membership,
         message::Role,
         position::Position,
         state::{
@@ -16,6 +17,7 @@ use crate::{
             fail_back::FailBack,
             failover::Failover,
             leadership::{Candidacy, Lead, Leadership},
+            lists::Lists,
             outbox::Outbox,
             peers::Peers,
             readiness::Readiness,
@@ -91,6 +93,7 @@ pub struct Quorum {
     pub(crate) forsaken: bool,
     pub(crate) leadership: Leadership,
     pub(crate) trust: Trust,
+    pub(crate) lists: Lists,
     pub(crate) data: Data,
     pub(crate) healthy: bool,
     pub(crate) withdrawn: bool,
@@ -131,6 +134,7 @@ impl Quorum {
         seed: u64,
     ) -> Self {
         let (high, low) = incarnation.get().as_u64_pair();
+        let (config, lists) = config.restored(restored);
         let members = config.members();
         let mut voter = Voter::new(members, config.new_peers(), restored);
         let recorded = match restored {
@@ -181,7 +185,8 @@ impl Quorum {
             unseen: 0,
             forsaken: false,
             leadership: Leadership::None,
-            trust: Trust::new(members.count(), members.quorum()),
+            trust: Trust::new(members),
+            lists: Lists::new(lists),
             data,
             healthy: true,
             withdrawn: false,
@@ -202,6 +207,12 @@ impl Quorum {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The lists of members that this node has recorded. [`Config::members`] has the one in force.
+    #[must_use]
+    pub fn lists(&self) -> &Membership {
+        self.lists.recorded()
     }
 
     /// This life of the node.

@@ -1,10 +1,14 @@
-//! The voters: a fixed list, the same on every node.
+//! The members: who votes, and everybody whom a node speaks to.
 
-use crate::{Namespace, NodeId, random::fnv1a};
+use crate::{
+    Namespace, NodeId,
+    quorum::membership::{MemberList, Membership},
+    random::fnv1a,
+};
 use alloc::sync::Arc;
 
-/// A member, as its place in the list sorted by id. So comparing two peers compares their ids byte
-/// by byte, and the lower id wins a tie.
+/// A member, as its place. The places of a cluster's first list are in the order of the ids; a member
+/// that joins later gets a free one, and keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(u8);
 
@@ -69,6 +73,24 @@ impl PeerSet {
     pub const fn contains(self, peer: Peer) -> bool {
         peer.index() < 64 && self.0 & (1 << peer.index()) != 0
     }
+
+    /// The set with this member.
+    #[must_use]
+    pub const fn with(self, peer: Peer) -> Self {
+        Self(self.0 | 1 << (peer.index() & 63))
+    }
+
+    /// The set without this member.
+    #[must_use]
+    pub const fn without(self, peer: Peer) -> Self {
+        Self(self.0 & !(1 << (peer.index() & 63)))
+    }
+
+    /// The members that both sets have.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
 }
 
 /// A number that two nodes share exactly if they have the same list of members, the same `down_after`
@@ -93,13 +115,18 @@ impl Fingerprint {
     }
 }
 
-/// The members of a cluster in the order of their ids, and which of them this node is. Cheap to
-/// clone.
+/// The members of a cluster, and which of them this node is. Cheap to clone.
+///
+/// While the list changes, it has one neighbour or two ([`Membership`](super::Membership)). A member of
+/// these that the list does not have is spoken to, but does not vote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {
-    ids: Arc<[NodeId]>,
+    /// By place.
+    pub(super) ids: Arc<[Option<NodeId>]>,
     me: Peer,
-    witnesses: PeerSet,
+    list: MemberList,
+    /// Of the cluster's first list, if this is a later one.
+    origin: Fingerprint,
     /// In nanoseconds; zero if it is not known.
     down_after: u64,
     /// Of the cluster's name; zero if it has none.
@@ -121,7 +148,10 @@ impl Members {
         }
         let place = ids.iter().position(|id| id == me)?;
         let me = Peer(u8::try_from(place).ok()?);
-        Some(Self { ids: ids.into(), me, witnesses: PeerSet::default(), down_after: 0, cluster: 0 })
+        let voters = PeerSet(u64::MAX >> (64 - ids.len()));
+        let list = MemberList { generation: 0, voters, witnesses: PeerSet::default() };
+        let ids = ids.into_iter().map(Some).collect();
+        Some(Self { ids, me, list, origin: Fingerprint(0), down_after: 0, cluster: 0 })
     }
 
     /// The same members, of which these are witnesses: they vote, but have no data and never lead.
@@ -132,12 +162,54 @@ impl Members {
         mut self,
         witnesses: impl IntoIterator<Item = &'a NodeId>,
     ) -> Option<Self> {
-        let mut bits = 0;
         for id in witnesses {
-            bits |= 1 << self.find(id.as_str())?.index();
+            self.list.witnesses = self.list.witnesses.with(self.find(id.as_str())?);
         }
-        self.witnesses = PeerSet(bits);
         (self.data_nodes() > 0).then_some(self)
+    }
+
+    /// The same node with another list, of these members.
+    pub(super) fn with_list(
+        mut self,
+        ids: Arc<[Option<NodeId>]>,
+        origin: Fingerprint,
+        list: MemberList,
+    ) -> Self {
+        (self.ids, self.origin, self.list) = (ids, origin, list);
+        self
+    }
+
+    /// The same node under these lists; `None` if they do not have it.
+    pub(super) fn under(&self, lists: &Membership) -> Option<Self> {
+        let me = lists.find(self.id(self.me)?)?;
+        Some(self.clone().with_list(lists.ids.clone(), lists.origin, lists.established).at(me))
+    }
+
+    /// Whether both lists have the same members in the same roles.
+    pub(super) fn has_the_same(&self, other: &Self) -> bool {
+        let is_alike = |peer: Peer| {
+            let there = self.id(peer).and_then(|id| other.find(id.as_str()));
+            let votes = there.filter(|there| other.is_voter(*there));
+            votes.is_some_and(|there| self.is_witness(peer) == other.is_witness(there))
+        };
+        self.count() == other.count() && self.list.voters.members().all(is_alike)
+    }
+
+    /// The same list, and another place of this node.
+    pub(super) fn at(mut self, me: Peer) -> Self {
+        self.me = me;
+        self
+    }
+
+    /// The list in force.
+    pub(super) const fn list(&self) -> MemberList {
+        self.list
+    }
+
+    /// Whether this member votes.
+    #[must_use]
+    pub const fn is_voter(&self, peer: Peer) -> bool {
+        self.list.voters.contains(peer)
     }
 
     /// The same members, which have agreed on this `down_after`. A voter's support lasts as long as its
@@ -158,13 +230,13 @@ impl Members {
     /// Whether a member is a witness.
     #[must_use]
     pub const fn is_witness(&self, peer: Peer) -> bool {
-        self.witnesses.contains(peer)
+        self.list.witnesses.contains(peer)
     }
 
     /// The number of members that are no witnesses.
     #[must_use]
     pub fn data_nodes(&self) -> usize {
-        self.ids.len().saturating_sub(self.witnesses.count())
+        self.count().saturating_sub(self.list.witnesses.count())
     }
 
     /// This node.
@@ -176,49 +248,61 @@ impl Members {
     /// The number of members, this node included.
     #[must_use]
     pub fn count(&self) -> usize {
+        self.list.voters.count()
+    }
+
+    /// The number of places: every [`Peer`] is below it.
+    #[must_use]
+    pub fn places(&self) -> usize {
         self.ids.len()
     }
 
     /// The number of votes that make a majority: `N/2 + 1`.
     #[must_use]
     pub fn quorum(&self) -> usize {
-        self.ids.len() / 2 + 1
+        self.list.quorum()
     }
 
-    /// The id of a member; `None` for a place that the list does not have.
+    /// The id of a member; `None` for a place that nobody has.
     #[must_use]
     pub fn id(&self, peer: Peer) -> Option<&NodeId> {
-        self.ids.get(peer.index())
+        self.ids.get(peer.index())?.as_ref()
     }
 
     /// The member with this id, compared byte by byte.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Peer> {
-        let place = self.ids.binary_search_by(|member| member.as_str().cmp(id)).ok()?;
-        u8::try_from(place).ok().map(Peer)
+        let is_it = |known: &Option<NodeId>| known.as_ref().is_some_and(|it| it.as_str() == id);
+        u8::try_from(self.ids.iter().position(is_it)?).ok().map(Peer)
     }
 
-    /// Every member but this node, in order.
+    /// Every member but this node, by place, and everybody else whom this node speaks to.
     pub fn others(&self) -> impl Iterator<Item = Peer> + use<> {
-        let me = self.me;
-        (0..u8::try_from(self.ids.len()).unwrap_or(u8::MAX))
-            .map(Peer)
-            .filter(move |peer| *peer != me)
+        let known = (0..).zip(&*self.ids).filter(|(_, id)| id.is_some());
+        let all = known.fold(0, |all, (place, _)| all | 1 << place);
+        PeerSet(all).without(self.me).members()
     }
 
     /// The fingerprint of the list, in whatever order it was given, and of the `down_after` of a
     /// [`Config`](super::Config): 64-bit FNV-1a over the sorted ids, each followed by a byte (one for a
     /// witness, zero for any other member), and over the eight bytes of `down_after` in nanoseconds,
     /// least first, if it is known, and over the eight bytes of the same hash of the cluster's name, if it
-    /// has one.
+    /// has one. Of a later list than the cluster's first, also over its generation and the fingerprint of
+    /// the first.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        let ids = (0..).map(Peer).zip(&*self.ids);
-        let bytes =
-            ids.flat_map(|(peer, id)| id.as_str().bytes().chain([u8::from(self.is_witness(peer))]));
+        let mut ids: alloc::vec::Vec<_> = self.list.voters.members().collect();
+        ids.sort_by_key(|peer| self.id(*peer));
+        let bytes = ids.into_iter().flat_map(|peer| {
+            let id = self.id(peer).map_or("", NodeId::as_str);
+            id.bytes().chain([u8::from(self.is_witness(peer))])
+        });
         let agreed = (self.down_after != 0).then(|| self.down_after.to_le_bytes());
         let named = (self.cluster != 0).then(|| self.cluster.to_le_bytes());
-        Fingerprint(fnv1a(bytes.chain([agreed, named].into_iter().flatten().flatten())))
+        let later = (self.list.generation != 0)
+            .then(|| [self.list.generation, self.origin.0].map(u64::to_le_bytes));
+        let numbers = [agreed, named].into_iter().flatten().chain(later.into_iter().flatten());
+        Fingerprint(fnv1a(bytes.chain(numbers.flatten())))
     }
 }
 

@@ -6,9 +6,11 @@ use crate::{
         ballot::Ballot,
         maintenance::{Held, Maintenance, UnixMillis},
         members::{Fingerprint, Peer, PeerSet},
+        membership::{MemberChange, Membership, Outline},
         position::Position,
     },
 };
+use alloc::boxed::Box;
 use core::time::Duration;
 
 #[cfg(doc)]
@@ -60,6 +62,18 @@ pub enum Message {
         epoch: Epoch,
         /// The life of the voter.
         stamp: Option<Stamp>,
+        /// The list of members that the voter has accepted to follow its own; see [`Outline`].
+        accepted: Option<(Epoch, Fingerprint)>,
+    },
+    /// `LISTS`: which lists of members the sender has recorded. Only to a peer that has recorded
+    /// others, by its heartbeats.
+    Lists {
+        /// The epoch the node is bound to.
+        epoch: Epoch,
+        /// The lists.
+        lists: Box<Membership>,
+        /// The life of the sender.
+        stamp: Option<Stamp>,
     },
     /// `MAINTENANCE`: whether automatic failover is paused. Only to a peer that has said in this
     /// connection's other direction that it holds an older record.
@@ -99,6 +113,7 @@ impl Message {
             Self::Offer { epoch, .. }
             | Self::Accept { epoch, .. }
             | Self::Announce { epoch, .. }
+            | Self::Lists { epoch, .. }
             | Self::Maintenance { epoch, .. } => *epoch,
         }
     }
@@ -113,6 +128,7 @@ impl Message {
             Self::Offer { stamp, .. }
             | Self::Accept { stamp, .. }
             | Self::Announce { stamp, .. }
+            | Self::Lists { stamp, .. }
             | Self::Maintenance { stamp, .. } => stamp.as_ref(),
         }
     }
@@ -148,6 +164,8 @@ pub struct Extension {
     pub hears: PeerSet,
     /// Which record of [`Maintenance`] the sender holds.
     pub holds: Held,
+    /// Which lists of members the sender has recorded.
+    pub lists: Outline,
 }
 
 /// What a node attests of the leadership that it takes part in. (One enum rather than two options
@@ -280,6 +298,9 @@ pub enum Event {
     Pause(Option<Duration>),
     /// Resume automatic failover, under the same conditions.
     Resume,
+    /// Change the list of members; see [`Quorum::change_members`](super::Quorum::change_members), which
+    /// says whether the node would. If it would not, nothing happens.
+    ChangeMembers(MemberChange),
     /// What the wall clock reads now. It says when an order was given, for people to read, and how
     /// much of a pause has passed while this node was down; nothing else depends on it. Report it at
     /// the start, and whenever the wall clock may have been set; once a minute is enough.

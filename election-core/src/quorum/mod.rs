@@ -189,9 +189,11 @@ mod legacy;
 mod machine;
 mod maintenance;
 mod members;
+mod membership;
 mod message;
 mod position;
 pub mod record;
+mod refusal;
 mod rules;
 mod state;
 mod status;
@@ -207,11 +209,13 @@ pub use hindrance::{Hindrance, Refusal};
 pub use machine::Quorum;
 pub use maintenance::{Held, Maintenance, Remainder, UnixMillis};
 pub use members::{Fingerprint, Members, Peer, PeerSet};
+pub use membership::{MemberChange, MemberList, Membership, Outline};
 pub use message::{
     Action, Attestation, Audience, Availability, Connection, Event, Extension, Heartbeat, Message,
     Role, Stamp,
 };
 pub use position::Position;
+pub use refusal::ChangeRefusal;
 pub use state::voter::Restored;
 pub use status::{Heard, MaintenanceStatus, PeerStatus, Status};
 

@@ -14,7 +14,7 @@
 //! | bytes | what |
 //! | --- | --- |
 //! | 8 | magic: `93 "BALLOT" 0A`; not text, and damaged by whatever takes it for text |
-//! | 2 | version: 3 |
+//! | 2 | version: 4 |
 //! | 2 | length of the whole record |
 //! | 8 | promised epoch |
 //! | 16 | incarnation, as the bytes of its UUID |
@@ -33,11 +33,18 @@
 //! | 0–255 | `voted_for` |
 //! | 1 | length of the node's own id |
 //! | 1–255 | the node's own id: a copied ballot is refused by another node |
+//! | 8 | fingerprint of the cluster's first list |
+//! | 8 | generation of the list in force |
+//! | 16 | its members and its witnesses, as sets of places |
+//! | 16 | the same of the list before it; zero if there is none |
+//! | 8 | epoch of the primary that proposed the next list; zero if none is accepted |
+//! | 16 | members and witnesses of that list |
+//! | 1 | number of places |
+//! | 0–16,128 | the id at each place behind a byte with its length; a zero for a free place |
 //! | 4 | CRC-32C of everything before it |
 //!
-//! At most [`Record::MAX`] bytes; with ids that the wire allows, less than one sector of any disk.
-//!
-//! Version 2 ends after `voted_for`. It is still read, whosever it is; the next save writes version 3.
+//! A record of five members with short ids has some 300 bytes. It may be longer than a sector: it is
+//! replaced as a whole, and its checksum tells.
 //!
 //! # What a driver must do
 //!
@@ -73,11 +80,13 @@ use crate::{
     quorum::{
         ballot::Ballot,
         maintenance::{Maintenance, Remainder, UnixMillis},
-        members::{Fingerprint, Peer},
+        members::{Fingerprint, Peer, PeerSet},
+        membership::{MemberList, Membership},
         position::Position,
     },
     time::whole_millis,
 };
+use alloc::vec::Vec;
 use core::{fmt, time::Duration};
 
 use thiserror::Error;
@@ -87,15 +96,12 @@ use uuid::Uuid;
 use super::message::Event;
 
 const MAGIC: [u8; 8] = *b"\x93BALLOT\n";
-const VERSION: u16 = 3;
-/// Without the node's own id.
-const NAMELESS: u16 = 2;
+const VERSION: u16 = 4;
 const HEADER: usize = 12;
-const MAINTENANCE: usize = 4 + 1 + 1 + 1 + 8 + 1;
-const PAUSE: usize = 8 + 8;
-const BODY: usize = 8 + 16 + 8 + 8 + 8 + MAINTENANCE + PAUSE + 1;
 const CHECKSUM: usize = 4;
 const LEAST: usize = HEADER + CHECKSUM;
+/// Where the length stands.
+const LENGTH: core::ops::Range<usize> = 10..12;
 
 /// A record that must not be taken for a ballot. The node does not vote.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -139,8 +145,8 @@ pub enum RecordError {
     Corrupt,
     /// The record is whole, but this program does not know its version.
     #[error(
-        "the ballot has version {0}, but this program reads only up to version {VERSION}; this \
-         node must not vote. Run the program that wrote it, or a newer one"
+        "the ballot has version {0}, but this program reads only version {VERSION}; this node must not \
+         vote. Run the program that wrote it, or a newer one"
     )]
     UnknownVersion(u16),
     /// The record is whole, and another node's.
@@ -161,34 +167,27 @@ pub enum RecordError {
 /// A ballot as bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Record {
-    bytes: [u8; Self::MAX],
-    len: usize,
+    bytes: Vec<u8>,
 }
 
 impl Record {
-    /// The largest size of a record in bytes.
-    pub const MAX: usize = HEADER + BODY + 255 + 1 + 255 + CHECKSUM;
-
     /// The record of this ballot, which is this node's.
     #[must_use]
     pub fn new(ballot: &Ballot, node: &NodeId) -> Self {
-        let vote = ballot.voted_for.as_ref().map_or("", NodeId::as_str);
-        let len = HEADER + BODY + vote.len() + 1 + node.as_str().len() + CHECKSUM;
-        let mut record = Self { bytes: [0; Self::MAX], len: 0 };
+        let mut record = Self { bytes: Vec::with_capacity(512) };
         record.put(&MAGIC);
         record.put(&VERSION.to_be_bytes());
-        record.put(&u16::try_from(len).unwrap_or(u16::MAX).to_be_bytes());
+        record.put(&[0; 2]);
         record.put(&ballot.promised.get().to_be_bytes());
         record.put(ballot.incarnation.get().as_bytes());
-        record.put(&ballot.members.get().to_be_bytes());
-        record.put(&ballot.floor.history.to_be_bytes());
-        record.put(&ballot.floor.offset.to_be_bytes());
+        record.numbers([ballot.members.get(), ballot.floor.history, ballot.floor.offset]);
         record.maintain(&ballot.maintenance);
         record.pause(ballot.pause);
-        for id in [vote, node.as_str()] {
-            record.put(&[u8::try_from(id.len()).unwrap_or(u8::MAX)]);
-            record.put(id.as_bytes());
-        }
+        record.id(ballot.voted_for.as_ref());
+        record.id(Some(node));
+        record.lists(&ballot.lists);
+        let len = u16::try_from(record.bytes.len() + CHECKSUM).unwrap_or(u16::MAX);
+        record.bytes[LENGTH].copy_from_slice(&len.to_be_bytes());
         let checksum = crc32c(record.as_bytes());
         record.put(&checksum.to_be_bytes());
         record
@@ -197,7 +196,7 @@ impl Record {
     /// The bytes to write.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes
     }
 
     fn maintain(&mut self, maintenance: &Maintenance) {
@@ -214,35 +213,51 @@ impl Record {
         self.put(&pause.and_then(|pause| pause.at).map_or(0, |at| at.0).to_be_bytes());
     }
 
+    fn lists(&mut self, lists: &Membership) {
+        let sets = |list: Option<&MemberList>| {
+            list.map_or([0; 2], |list| [list.voters.bits(), list.witnesses.bits()])
+        };
+        self.numbers([lists.origin().get(), lists.established().generation]);
+        self.numbers(sets(Some(lists.established())));
+        self.numbers(sets(lists.parent()));
+        self.numbers([lists.accepted().map_or(0, |(epoch, _)| epoch.get())]);
+        self.numbers(sets(lists.accepted().map(|(_, list)| list)));
+        self.put(&[u8::try_from(lists.ids().len()).unwrap_or(u8::MAX)]);
+        lists.ids().iter().for_each(|id| self.id(id.as_ref()));
+    }
+
+    fn id(&mut self, id: Option<&NodeId>) {
+        let id = id.map_or("", NodeId::as_str);
+        self.put(&[u8::try_from(id.len()).unwrap_or(u8::MAX)]);
+        self.put(id.as_bytes());
+    }
+
+    fn numbers<const N: usize>(&mut self, numbers: [u64; N]) {
+        numbers.iter().for_each(|number| self.put(&number.to_be_bytes()));
+    }
+
     fn put(&mut self, bytes: &[u8]) {
-        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
-        self.len += bytes.len();
+        self.bytes.extend_from_slice(bytes);
     }
 
     /// The ballot of these bytes, which have to be this node's: `read(record.as_bytes(), node)`
-    /// returns the ballot that `record` was made of, and no other bytes return a ballot, except for
-    /// records of earlier versions.
+    /// returns the ballot that `record` was made of, and no other bytes return a ballot.
     ///
     /// # Errors
-    /// If these are not exactly the bytes of one record that this program, or an earlier one, could
-    /// have written for this node.
+    /// If these are not exactly the bytes of one record that this program could have written for this
+    /// node.
     pub fn read(bytes: &[u8], node: &NodeId) -> Result<Ballot, RecordError> {
-        let (version, body) = open(bytes)?;
-        let (ballot, rest) = ballot(body).ok_or(RecordError::Corrupt)?;
-        if version == NAMELESS {
-            return if rest.is_empty() { Ok(ballot) } else { Err(RecordError::Corrupt) };
-        }
-        let mut rest = rest;
-        match (id(&mut rest), rest) {
-            (Some(Some(owner)), []) if owner == *node => Ok(ballot),
-            (Some(Some(owner)), []) => Err(RecordError::OfAnother { owner, node: node.clone() }),
-            _ => Err(RecordError::Corrupt),
+        let (ballot, owner) = ballot(open(bytes)?).ok_or(RecordError::Corrupt)?;
+        if owner == *node {
+            Ok(ballot)
+        } else {
+            Err(RecordError::OfAnother { owner, node: node.clone() })
         }
     }
 }
 
-/// The version and the body, if the header and the checksum are right and the version is known.
-fn open(bytes: &[u8]) -> Result<(u16, &[u8]), RecordError> {
+/// The body, if the header and the checksum are right and the version is known.
+fn open(bytes: &[u8]) -> Result<&[u8], RecordError> {
     let found = bytes.len();
     if !bytes.starts_with(&MAGIC[..found.min(MAGIC.len())]) {
         return Err(RecordError::Foreign);
@@ -264,25 +279,48 @@ fn open(bytes: &[u8]) -> Result<(u16, &[u8]), RecordError> {
         return Err(RecordError::Corrupt);
     }
     match u16::from_be_bytes([v1, v2]) {
-        version @ (NAMELESS | VERSION) => Ok((version, &content[HEADER..])),
+        VERSION => Ok(&content[HEADER..]),
         other => Err(RecordError::UnknownVersion(other)),
     }
 }
 
-/// The ballot of a whole body and what follows it; `None` if this program would not have written it
-/// so.
-fn ballot(mut body: &[u8]) -> Option<(Ballot, &[u8])> {
+/// The ballot of a whole body, and whose it is; `None` if this program would not have written it so.
+fn ballot(mut body: &[u8]) -> Option<(Ballot, NodeId)> {
     let rest = &mut body;
-    let ballot = Ballot {
-        promised: Epoch::new(number(rest)?),
-        incarnation: Incarnation::new(Uuid::from_bytes(take(rest)?)),
-        members: Fingerprint::new(number(rest)?),
-        floor: Position { history: number(rest)?, offset: number(rest)? },
-        maintenance: maintenance(rest)?,
-        pause: pause(rest)?,
-        voted_for: id(rest)?,
-    };
-    Some((ballot, body))
+    let promised = Epoch::new(number(rest)?);
+    let incarnation = Incarnation::new(Uuid::from_bytes(take(rest)?));
+    let members = Fingerprint::new(number(rest)?);
+    let floor = Position { history: number(rest)?, offset: number(rest)? };
+    let (maintenance, pause) = (maintenance(rest)?, pause(rest)?);
+    let (voted_for, owner) = (id(rest)?, id(rest)??);
+    let lists = lists(rest)?;
+    let ballot =
+        Ballot { promised, voted_for, incarnation, members, lists, floor, maintenance, pause };
+    rest.is_empty().then_some((ballot, owner))
+}
+
+fn lists(rest: &mut &[u8]) -> Option<Membership> {
+    let origin = Fingerprint::new(number(rest)?);
+    let generation = number(rest)?;
+    let established = list(rest, Some(generation))??;
+    let parent = list(rest, generation.checked_sub(1))?;
+    let epoch = Epoch::new(number(rest)?);
+    let accepted = list(rest, generation.checked_add(1).filter(|_| epoch != Epoch::NONE))?;
+    let [places] = take(rest)?;
+    let ids = (0..places).map(|_| id(rest)).collect::<Option<_>>()?;
+    let accepted = accepted.map(|list| (epoch, list));
+    let whole = accepted.is_some() || epoch == Epoch::NONE;
+    Membership::new(ids, origin, established, parent, accepted).filter(|_| whole)
+}
+
+/// A list of this generation, or none; `None` if it is one that cannot be.
+fn list(rest: &mut &[u8], generation: Option<u64>) -> Option<Option<MemberList>> {
+    let (voters, witnesses) = (number(rest)?, number(rest)?);
+    if (voters, witnesses) == (0, 0) {
+        return Some(None);
+    }
+    let (voters, witnesses) = (PeerSet::from_bits(voters), PeerSet::from_bits(witnesses));
+    Some(Some(MemberList { generation: generation?, voters, witnesses }))
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
@@ -353,7 +391,6 @@ impl fmt::Debug for Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::vec::Vec;
 
     /// The check value of the catalogue of CRCs, and the vectors of RFC 3720, appendix B.4.
     #[test]

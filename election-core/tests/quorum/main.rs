@@ -6,4 +6,5 @@
 
 mod config;
 mod hand;
+mod net;
 mod rules;

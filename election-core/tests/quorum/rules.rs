@@ -15,6 +15,7 @@ mod legacy;
 mod lists;
 mod lives;
 mod maintenance;
+mod membership;
 mod news;
 mod position;
 mod preferred;
@@ -29,7 +30,7 @@ use super::hand::*;
 use election_core::{
     Alert, Change, Epoch, Input, Label, Loss, Protocol, Term, Timestamp,
     quorum::{
-        Attestation, Audience, Availability, Ballot, Config, Event, Held, Message, Peer, PeerSet,
-        Position, Restored, Role, Stamp,
+        Attestation, Audience, Availability, Ballot, Config, Event, Held, Hindrance, Message, Peer,
+        PeerSet, Position, Restored, Role, Stamp,
     },
 };

@@ -3,8 +3,8 @@
 use election_core::{
     Epoch, Incarnation, NodeId, Timestamp,
     quorum::{
-        Attestation, Availability, Extension, Heartbeat, Held, Members, Message, Peer, PeerSet,
-        Position, Role, Stamp,
+        Attestation, Availability, Extension, Heartbeat, Held, Members, Message, Outline, Peer,
+        PeerSet, Position, Role, Stamp,
         wire::{Decoder, Dialect, Encoder, Frame, WireError},
     },
 };
@@ -41,6 +41,7 @@ pub(crate) fn heartbeat() -> Heartbeat {
             fingerprint: members("replica-2").fingerprint(),
             hears: PeerSet::from_bits(0b110),
             holds: Held::default(),
+            lists: Outline::default(),
         }),
     }
 }

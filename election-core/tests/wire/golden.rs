@@ -8,7 +8,7 @@ use election_core::{
     Epoch, Label,
     quorum::{
         Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, Maintenance, Message,
-        Peer, PeerSet, Position, Role, UnixMillis,
+        Outline, Peer, PeerSet, Position, Role, UnixMillis,
         wire::{Decoder, Dialect, Encoder, Frame, MAX_FRAME, WireError},
     },
 };
@@ -88,7 +88,7 @@ fn frames() -> Vec<Golden> {
         },
         Golden {
             from: "replica-1",
-            message: Message::Accept { epoch: Epoch::new(7), stamp },
+            message: Message::Accept { epoch: Epoch::new(7), stamp, accepted: None },
             legacy: "*3\r\n$6\r\naccept\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n",
             extended: "*5\r\n$6\r\naccept\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
                        $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n",
@@ -117,7 +117,8 @@ pub(crate) fn legacy(message: &Message) -> Message {
             position.history = 0;
             *stamp = None;
         }
-        Message::Accept { stamp, .. } | Message::Maintenance { stamp, .. } => *stamp = None,
+        Message::Accept { stamp, accepted, .. } => (*stamp, *accepted) = (None, None),
+        Message::Maintenance { stamp, .. } | Message::Lists { stamp, .. } => *stamp = None,
         Message::Announce { token, stamp, .. } => (*token, *stamp) = (Epoch::NONE, None),
     }
     message
@@ -279,6 +280,10 @@ fn the_longest_frames_are_as_long_as_documented() {
             fingerprint: Fingerprint::new(u64::MAX),
             hears: PeerSet::from_bits(u64::MAX),
             holds: Held::new(u64::from(u32::MAX) << 7 | 127),
+            lists: Outline {
+                generation: u64::MAX,
+                accepted: Some((epoch, Fingerprint::new(u64::MAX))),
+            },
         }),
     });
     for (message, length) in [(announce, 440), (heartbeat, 387 + 19)] {

@@ -29,7 +29,7 @@ fn offer(epoch: u64, nth: u64) -> Message {
 }
 
 fn accept(epoch: u64, nth: u64) -> Message {
-    Message::Accept { epoch: Epoch::new(epoch), stamp: Some(stamp(LIFE, nth)) }
+    Message::Accept { epoch: Epoch::new(epoch), stamp: Some(stamp(LIFE, nth)), accepted: None }
 }
 
 fn announce(epoch: u64, nth: u64) -> Message {

@@ -10,7 +10,7 @@ use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
         Attestation, Availability, Connection, Extension, Heartbeat, Held, Members, Message,
-        PeerSet, Position, Role, Stamp,
+        Outline, PeerSet, Position, Role, Stamp,
         wire::{Decoder, Dialect, Encoder, Outbox},
     },
 };
@@ -157,11 +157,12 @@ impl Model {
                     fingerprint: members("a").fingerprint(),
                     hears: PeerSet::from_bits(0),
                     holds: Held::default(),
+                    lists: Outline::default(),
                 });
                 Message::Heartbeat(Heartbeat { epoch, role, position, extension })
             }
             Kind::Offer => Message::Offer { epoch, position, stamp: Some(stamp) },
-            Kind::Accept => Message::Accept { epoch, stamp: Some(stamp) },
+            Kind::Accept => Message::Accept { epoch, stamp: Some(stamp), accepted: None },
             Kind::Announce => {
                 let address = Label::new(&format!("10.0.0.1:{nth}")).unwrap();
                 Message::Announce { epoch, address, token: epoch, stamp: Some(stamp) }
@@ -270,6 +271,7 @@ fn plain(message: &Message) -> Message {
         Message::Heartbeat(heartbeat) => heartbeat.extension = None,
         Message::Offer { stamp, .. }
         | Message::Accept { stamp, .. }
+        | Message::Lists { stamp, .. }
         | Message::Maintenance { stamp, .. } => *stamp = None,
         Message::Announce { stamp, token, .. } => (*stamp, *token) = (None, Epoch::NONE),
     }

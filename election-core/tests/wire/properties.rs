@@ -5,13 +5,13 @@ use crate::{
     golden::legacy,
 };
 use election_core::{
-    Epoch, Incarnation, Label, Timestamp,
+    Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, Message, Peer, PeerSet,
-        Position, Role, Stamp, wire::Dialect,
+        Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, MemberChange,
+        Membership, Message, Outline, Peer, PeerSet, Position, Role, Stamp, wire::Dialect,
     },
 };
-use proptest::{option, prelude::*};
+use proptest::{collection, option, prelude::*};
 use redis_protocol::resp2::decode::decode as oracle;
 use uuid::Uuid;
 
@@ -36,8 +36,8 @@ fn extension() -> impl Strategy<Value = Extension> {
     let list = prop_oneof![number(), Just(members("replica-2").fingerprint().get())];
     let said = (option::of(stamp()), availability(), nominee, list);
     let holds = prop_oneof![Just(0), number()].prop_map(Held::new);
-    (stamp(), said, (number(), holds), number()).prop_map(
-        |(stamp, (echo, availability, nominee, list), (hears, holds), token)| Extension {
+    (stamp(), said, (number(), holds, outline()), number()).prop_map(
+        |(stamp, (echo, availability, nominee, list), (hears, holds, lists), token)| Extension {
             stamp,
             attestation: match echo {
                 Some(echo) => Attestation::Echo(echo),
@@ -49,8 +49,35 @@ fn extension() -> impl Strategy<Value = Extension> {
             fingerprint: Fingerprint::new(list),
             hears: PeerSet::from_bits(hears),
             holds,
+            lists,
         },
     )
+}
+
+fn accepted() -> impl Strategy<Value = Option<(Epoch, Fingerprint)>> {
+    option::of((number().prop_map(Epoch::new), number().prop_map(Fingerprint::new)))
+}
+
+fn outline() -> impl Strategy<Value = Outline> {
+    let generation = prop_oneof![Just(0), number()];
+    (generation, accepted()).prop_map(|(generation, accepted)| Outline { generation, accepted })
+}
+
+/// Some of the lists that a cluster could have recorded.
+fn lists() -> impl Strategy<Value = Membership> {
+    let change = (0_u8..6, any::<bool>(), any::<bool>()).prop_map(|(nth, adds, witness)| {
+        let id = NodeId::new(&format!("n{nth}")).unwrap();
+        if adds { MemberChange::Add { id, witness } } else { MemberChange::Remove(id) }
+    });
+    (collection::vec((change, any::<bool>()), 0..8), 1..u64::MAX).prop_map(|(changes, epoch)| {
+        let mut lists = Membership::first(&members("replica-1"));
+        for (change, holds) in changes {
+            let next = lists.propose(Epoch::new(epoch), &change);
+            let Some(next) = next else { continue };
+            lists = if holds { next.establish().unwrap() } else { next };
+        }
+        lists
+    })
 }
 
 fn availability() -> impl Strategy<Value = Availability> {
@@ -88,7 +115,16 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
             position,
             stamp: Some(stamp)
         }),
-        (epoch(), stamp()).prop_map(|(epoch, stamp)| Message::Accept { epoch, stamp: Some(stamp) }),
+        (epoch(), stamp(), accepted()).prop_map(|(epoch, stamp, accepted)| Message::Accept {
+            epoch,
+            stamp: Some(stamp),
+            accepted
+        }),
+        (epoch(), lists(), stamp()).prop_map(|(epoch, lists, stamp)| Message::Lists {
+            epoch,
+            lists: Box::new(lists),
+            stamp: Some(stamp)
+        }),
         (epoch(), address, epoch(), stamp()).prop_map(|(epoch, address, token, stamp)| {
             Message::Announce { epoch, address, token, stamp: Some(stamp) }
         }),

@@ -73,7 +73,11 @@ fn a_frame_that_is_used_again_holds_what_a_new_one_would() {
     let own = Encoder::new(members("primary-east")).unwrap();
     let other = Encoder::new(members("replica-1")).unwrap();
     let mut messages: Vec<Message> = heartbeats().into_iter().map(Message::Heartbeat).collect();
-    messages.push(Message::Accept { epoch: Epoch::new(7), stamp: Some(stamp(LIFE, 5)) });
+    messages.push(Message::Accept {
+        epoch: Epoch::new(7),
+        stamp: Some(stamp(LIFE, 5)),
+        accepted: None,
+    });
     messages.push(record());
     for first in &messages {
         for second in &messages {

@@ -15,6 +15,8 @@ use crate::{
             timing::Timing,
         },
         members::{Members, Peer},
+        membership::Membership,
+        state::voter::Restored,
     },
     time::FASTEST_SLEW,
 };
@@ -227,6 +229,25 @@ const MANY: usize = 9;
 const MIN_SPAN: Duration = Duration::from_millis(1);
 
 impl Config {
+    /// The configuration under the lists of a ballot, and these lists. A ballot of other members, or
+    /// under other settings, counts for nothing here: the voter judges it.
+    pub(super) fn restored(mut self, restored: &Restored) -> (Self, Membership) {
+        let given = &self.members;
+        if let Restored::Ballot(ballot) = restored {
+            let fits = |members: &Members| {
+                members.fingerprint() == ballot.members && members.has_the_same(given)
+            };
+            if let Some(members) = given.under(&ballot.lists).filter(fits) {
+                let id = self.preferred.and_then(|peer| given.id(peer));
+                self.preferred = id.and_then(|id| members.find(id.as_str()));
+                self.members = members;
+                return (self, ballot.lists.clone());
+            }
+        }
+        let lists = Membership::first(given);
+        (self, lists)
+    }
+
     fn adds_up(&self) -> Result<(), ConfigError> {
         let spans = [
             ("hb_interval", self.hb_interval()),

@@ -48,8 +48,9 @@ impl Quorum {
     /// offsets, and then ids. An offer to such a peer would only raise this node's epoch above those
     /// that the peer offers itself, and it learns of no epoch that it does not accept.
     pub(crate) fn is_refused_by_rank(&self, peer: Peer, view: &View) -> bool {
-        let shown = self.data.shown_to(false).offset;
-        (view.position.offset, Reverse(peer)) > (shown, Reverse(self.me))
+        let (shown, members) = (self.data.shown_to(false).offset, self.config.members());
+        let (own, other) = (Reverse(members.id(self.me)), Reverse(members.id(peer)));
+        (view.position.offset, other) > (shown, own)
     }
 
     /// Whether this node would refuse *its* offer: its data are older, whatever their offset.
@@ -82,6 +83,7 @@ impl Quorum {
             .peers
             .fresh(self.now)
             .filter(|(_, view)| view.is_extended() && view.hears_me && soon <= view.fresh_until);
-        echoing.count() >= self.majority - 1
+        let voters = echoing.filter(|(peer, _)| self.config.members().is_voter(*peer));
+        voters.count() >= self.majority - 1
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     Change, Epoch,
     quorum::{
         machine::Quorum,
-        members::Peer,
+        members::{Fingerprint, Peer},
         message::Audience,
         rules::survey::Survey,
         state::{
@@ -104,8 +104,17 @@ impl Quorum {
     }
 
     /// Takes a vote. It counts once, for the epoch that it names, if this node has made that offer.
-    pub(crate) fn accepted(&mut self, from: Peer, epoch: Epoch) -> Option<Change> {
-        let differs = self.peers.get(from)?.differs;
+    ///
+    /// A vote of who has accepted a list that this node does not know counts when it does: as primary it
+    /// would have to go on with it.
+    pub(crate) fn accepted(
+        &mut self,
+        from: Peer,
+        epoch: Epoch,
+        list: Option<(Epoch, Fingerprint)>,
+    ) -> Option<Change> {
+        let is_known = self.lists.knows(list) && self.config.members().is_voter(from);
+        let differs = self.peers.get(from)?.differs || !is_known;
         let candidacy = self.candidacy.as_mut()?;
         let offered = candidacy.offered.filter(|_| candidacy.epoch == epoch && !differs)?;
         candidacy.votes |= bit(from);

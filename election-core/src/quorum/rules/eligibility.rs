@@ -4,7 +4,7 @@ use crate::quorum::{
     hindrance::Hindrance,
     machine::Quorum,
     members::Peer,
-    state::{timers::Timer, voter::Eligibility},
+    state::{peers::View, timers::Timer, voter::Eligibility},
 };
 
 impl Quorum {
@@ -44,6 +44,10 @@ impl Quorum {
             Eligibility::BallotUnusable => return Some(Hindrance::BallotUnusable),
             Eligibility::MembersChanged => return Some(Hindrance::MembersChanged),
         }
+        let members = self.config.members();
+        if self.lists.removed || !members.is_voter(self.me) {
+            return Some(Hindrance::NotAMember);
+        }
         if !self.boot.is_over() {
             return Some(Hindrance::Boots { until: self.timers.at(Timer::Boot) });
         }
@@ -53,8 +57,12 @@ impl Quorum {
                 Hindrance::BallotMissing { needed }
             }));
         }
+        let generation = members.list().generation;
+        let contradicts =
+            |peer: &Peer, view: &View| members.is_voter(*peer) && view.contradicts(generation);
         let mut fresh = self.peers.fresh(self.now);
-        fresh.find(|(_, view)| view.contradicts()).map(|(peer, _)| Hindrance::ListDiffers(peer))
+        let found = fresh.find(|(peer, view)| contradicts(peer, view));
+        found.map(|(peer, _)| Hindrance::ListDiffers(peer))
     }
 
     /// Whether this node's own state permits it to vote.

@@ -9,6 +9,7 @@ pub(crate) mod fail_back;
 pub(crate) mod following;
 pub(crate) mod leading;
 pub(crate) mod maintenance;
+pub(crate) mod membership;
 pub(crate) mod orders;
 pub(crate) mod pauses;
 pub(crate) mod proposals;

@@ -33,7 +33,9 @@ impl Quorum {
         ordered: bool,
     ) -> Result<(), usize> {
         let takes = |view: &View| can_record(view) && view.hears_me && !view.has_ended();
-        let heard = 1 + self.peers.fresh(self.now).filter(|(_, view)| takes(view)).count();
+        let votes = |peer: Peer| self.config.members().is_voter(peer);
+        let fresh = self.peers.fresh(self.now);
+        let heard = 1 + fresh.filter(|(peer, view)| votes(*peer) && takes(view)).count();
         let number = self.failover.next_number().filter(|_| heard >= self.majority);
         let number = number.filter(|_| self.voteless().is_none()).ok_or(heard)?;
         self.consider(Maintenance { number, issuer: self.me, ..record }, ends);
@@ -64,7 +66,9 @@ impl Quorum {
     /// How many voters hold a record, this node included.
     fn holders(&self, record: &Maintenance) -> usize {
         let fresh = self.peers.fresh(self.now);
-        1 + fresh.filter(|(_, view)| can_record(view) && view.holds.is(record)).count()
+        let votes = |peer: Peer| self.config.members().is_voter(peer);
+        let holds = |view: &View| can_record(view) && view.holds.is(record);
+        1 + fresh.filter(|(peer, view)| votes(*peer) && holds(view)).count()
     }
 
     /// Declares this node's own proposal agreed once a majority has it.

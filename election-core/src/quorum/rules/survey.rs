@@ -54,7 +54,8 @@ impl Quorum {
     pub(crate) fn survey(&self) -> Survey {
         let (mut willing, mut present) = (1, 1);
         let mut newest: Option<((bool, Position), Peer)> = None;
-        for (peer, view) in self.peers.fresh(self.now) {
+        let votes = |peer: Peer| self.config.members().is_voter(peer);
+        for (peer, view) in self.peers.fresh(self.now).filter(|(peer, _)| votes(*peer)) {
             match self.refusal_of_fresh(peer, view) {
                 None => (willing, present) = (willing + 1, present + 1),
                 Some(Refusal::Outranks) => present += 1,
@@ -86,9 +87,9 @@ pub(crate) struct Survey {
 
 impl Quorum {
     /// What decides between two candidates: the data, then the preference, then the lower id.
-    pub(crate) fn merit(&self, peer: Peer, position: Position) -> impl Ord + use<> {
+    pub(crate) fn merit(&self, peer: Peer, position: Position) -> impl Ord + use<'_> {
         let is_preferred = self.config.preferred_primary() == Some(peer);
-        (position, is_preferred, Reverse(peer))
+        (position, is_preferred, Reverse(self.config.members().id(peer)))
     }
 
     /// How many staggers this node leaves to others: one for each peer that stands for election and
@@ -103,7 +104,11 @@ impl Quorum {
         let members = self.config.members();
         let rivals = |peer: Peer, view: &View| {
             let stands = view.availability.stands() && !members.is_witness(peer);
-            stands && Some(peer) != past && !view.has_ended() && self.may_be_elected(peer)
+            stands
+                && members.is_voter(peer)
+                && Some(peer) != past
+                && !view.has_ended()
+                && self.may_be_elected(peer)
         };
         for (peer, view) in self.peers.fresh(self.now).filter(|(peer, view)| rivals(*peer, view)) {
             better += u64::from(self.merit(peer, view.position) > own);

@@ -45,7 +45,7 @@ impl Quorum {
             }
             Verdict::Repeat => {
                 self.extend_support(from, epoch, stamp.as_ref(), self.now);
-                self.outbox.accept(from);
+                self.grant(from);
             }
             Verdict::Vote => self.vote(from, epoch, stamp),
         }
@@ -71,6 +71,11 @@ impl Quorum {
         stamp: Option<&Stamp>,
     ) -> Verdict {
         let promised = self.voter.promised;
+        // A list of members that may be older than this node's has other majorities.
+        let later = self.config.members().list().generation > 0;
+        if self.peers.get(from).is_none_or(|view| view.differs || later && view.list.is_none()) {
+            return Verdict::Refusal;
+        }
         let pledged = self.voter.pledge.is_some_and(|pledge| pledge.vote && pledge.node == from);
         if pledged && epoch == promised {
             return Verdict::Wait;
@@ -123,6 +128,7 @@ impl Quorum {
         }
         self.alerts.saved();
         self.data.saved();
+        self.lists.saved().into_iter().for_each(|lists| self.go_by(lists));
         if self.failover.saved() {
             self.timers.set(Timer::Heartbeat, self.now);
         }
@@ -146,7 +152,7 @@ impl Quorum {
             if !self.may_support(node, view.position, pledge.stamp.as_ref()) {
                 return;
             }
-            self.outbox.accept(node);
+            self.grant(node);
         } else {
             let leads = |following: &Following| {
                 following.primary == node && following.epoch == epoch && !following.disputed

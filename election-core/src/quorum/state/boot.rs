@@ -4,6 +4,7 @@ use crate::{
     Epoch,
     quorum::{
         members::{Members, Peer},
+        membership::MemberList,
         message::Stamp,
         position::Position,
         state::{
@@ -30,9 +31,9 @@ pub(crate) struct Boot {
     /// The members that this life has heard, and that hear it, before they took part in any
     /// election.
     pub(crate) untouched: Mask,
-    /// How many members a node without a ballot must hear before it can know its own promises: it
-    /// has then heard a member of every majority.
-    enough: u32,
+    /// How many members of which lists a node without a ballot must hear before it can know its own
+    /// promises: it has then heard a member of every majority.
+    enough: Box<[(Mask, u32)]>,
     /// The newest position heard of. A node whose disk was wiped may have acknowledged that data.
     pub(crate) newest: Position,
 }
@@ -97,18 +98,42 @@ impl Boot {
             Restored::Ballot(_) if floor != Position::default() => (Recovery::LacksData, floor),
             Restored::Ballot(_) | Restored::Unusable => (Recovery::Done, Position::default()),
         };
-        let listeners = if recovery == Recovery::LearnsPromises { members.count() } else { 0 };
-        let enough = members.count() - members.quorum() + 1;
-        Self {
+        let mut boot = Self {
             over: false,
             recovery,
-            others: members.others().map(bit).fold(0, |all, one| all | one),
-            listening: alloc::vec![Listening::Not; listeners].into(),
+            others: 0,
+            listening: Box::default(),
             heard: 0,
             untouched: 0,
-            enough: u32::try_from(enough).unwrap_or(u32::MAX),
+            enough: Box::default(),
             newest,
-        }
+        };
+        boot.go_by(members, core::iter::once(&members.list()));
+        boot
+    }
+
+    /// Other lists of members count: a node that does not know its promises begins to listen anew.
+    pub(crate) fn go_by<'a>(
+        &mut self,
+        members: &Members,
+        lists: impl Iterator<Item = &'a MemberList>,
+    ) {
+        self.others = members.others().map(bit).fold(0, |all, one| all | one);
+        let enough = |list: &MemberList| {
+            let others = list.voters.without(members.me());
+            let enough = list.voters.count() - list.quorum() + 1;
+            (others.bits(), u32::try_from(enough.min(others.count())).unwrap_or(u32::MAX))
+        };
+        self.enough = lists.map(enough).collect();
+        (self.heard, self.untouched) = (0, 0);
+        let listens = self.recovery == Recovery::LearnsPromises;
+        let listeners = if listens { members.places() } else { 0 };
+        self.listening = alloc::vec![Listening::Not; listeners].into();
+    }
+
+    /// Whether this node has no ballot and does not know what it may have promised.
+    pub(crate) fn learns_promises(&self) -> bool {
+        self.recovery == Recovery::LearnsPromises
     }
 
     /// Whether any support that an earlier life gave has run out.
@@ -179,18 +204,21 @@ impl Boot {
 
     /// Whether to promise the highest epoch heard now, in place of the forgotten promises.
     pub(crate) fn must_promise(&self) -> bool {
-        self.over
-            && self.recovery == Recovery::LearnsPromises
-            && self.heard.count_ones() >= self.enough.min(self.others.count_ones())
+        self.over && self.learns_promises() && self.shortage().is_none()
+    }
+
+    /// How many more members of a list must be heard, and of which.
+    fn shortage(&self) -> Option<(u32, Mask)> {
+        let missing = self.enough.iter().map(|(others, enough)| {
+            (enough.saturating_sub((self.heard & others).count_ones()), others & !self.heard)
+        });
+        missing.max_by_key(|(lacks, _)| *lacks).filter(|(lacks, _)| *lacks > 0)
     }
 
     /// How many more peers this node must hear before it can know its own promises, and of which.
     pub(crate) fn lacks(&self) -> Option<(usize, Mask)> {
-        let needed = self.enough.min(self.others.count_ones());
-        let lacks = needed.saturating_sub(self.heard.count_ones());
-        let waits = self.over && self.recovery == Recovery::LearnsPromises && lacks > 0;
-        let missing = self.others & !self.heard;
-        waits.then(|| (usize::try_from(lacks).unwrap_or(usize::MAX), missing))
+        let (lacks, missing) = self.shortage().filter(|_| self.over && self.learns_promises())?;
+        Some((usize::try_from(lacks).unwrap_or(usize::MAX), missing))
     }
 
     pub(crate) fn promising(&mut self) {

@@ -8,6 +8,7 @@ pub(crate) mod data;
 pub(crate) mod fail_back;
 pub(crate) mod failover;
 pub(crate) mod leadership;
+pub(crate) mod lists;
 pub(crate) mod outbox;
 pub(crate) mod peers;
 pub(crate) mod readiness;

@@ -29,6 +29,10 @@ impl Outbox {
         self.accept.is_some()
     }
 
+    pub(crate) fn accepts(&self) -> Option<Peer> {
+        self.accept
+    }
+
     pub(crate) fn answer(&mut self, peers: Mask) {
         self.answer |= peers;
     }

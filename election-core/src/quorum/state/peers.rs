@@ -5,7 +5,8 @@ use crate::{
     Epoch, Incarnation, Timestamp,
     quorum::{
         maintenance::Held,
-        members::{Members, Peer, PeerSet},
+        members::{Fingerprint, Members, Peer, PeerSet},
+        membership::Outline,
         message::{Availability, Connection, Heartbeat, Role, Stamp},
         position::Position,
     },
@@ -58,6 +59,9 @@ pub(crate) struct View {
     pub(crate) differs: bool,
     /// Which record of maintenance the peer holds.
     pub(crate) holds: Held,
+    /// The list that the peer has recorded, if it says so, and which others.
+    pub(crate) list: Option<Fingerprint>,
+    pub(crate) lists: Outline,
 }
 
 /// What to do with a frame, by the life and the connection it comes from.
@@ -94,7 +98,20 @@ pub(crate) struct Peers(pub(crate) Box<[View]>);
 
 impl Peers {
     pub(crate) fn new(members: &Members) -> Self {
-        Self((0..members.count()).map(|_| View::unheard()).collect())
+        Self((0..members.places()).map(|_| View::unheard()).collect())
+    }
+
+    /// Nobody was heard.
+    pub(crate) fn forget_all(&mut self) {
+        self.0.fill(View::unheard());
+    }
+
+    /// There are so many places, and some have another member than before.
+    pub(crate) fn keep_those(&mut self, places: usize, is_kept: impl Fn(usize) -> bool) {
+        let known = self.0.iter().cloned().map(Some).chain(core::iter::repeat(None));
+        let views = known.take(places).enumerate();
+        let views = views.map(|(place, view)| view.filter(|_| is_kept(place)));
+        self.0 = views.map(|view| view.unwrap_or_else(View::unheard)).collect();
     }
 
     pub(crate) fn get(&self, peer: Peer) -> Option<&View> {
@@ -132,6 +149,8 @@ impl View {
             hears_me: false,
             differs: false,
             holds: Held::default(),
+            list: None,
+            lists: Outline::default(),
         }
     }
 
@@ -159,10 +178,12 @@ impl View {
     }
 
     /// Whether the peer could help to elect another primary than this node does: it was given another
-    /// list of members, and may vote by it. A peer whose own ballot is of another list than its file
-    /// says that it may not, and that does not change in this life: it might as well be silent.
-    pub(crate) fn contradicts(&self) -> bool {
-        self.differs && self.availability != Availability::Ineligible
+    /// list of members of this generation, and may vote by it. (It would be told of a later one, and
+    /// tells it.) A peer whose own ballot is of another list than its file says that it may not, and
+    /// that does not change in this life: it might as well be silent.
+    pub(crate) fn contradicts(&self, generation: u64) -> bool {
+        let same = self.lists.generation == generation;
+        self.differs && same && self.availability != Availability::Ineligible
     }
 
     /// Whether two lives of the peer were heard lately.
@@ -209,6 +230,8 @@ impl View {
         self.availability = said.map_or(Availability::Free, |said| said.availability);
         self.hears_me = said.is_none_or(|said| said.hears.bits() & bit(me) != 0);
         self.holds = said.map_or(Held::default(), |said| said.holds);
+        self.list = said.map(|said| said.fingerprint);
+        self.lists = said.map_or(Outline::default(), |said| said.lists);
     }
 
     /// Keeps what the peer states of its data.

@@ -1,6 +1,12 @@
 //! How long a majority is sure to support nobody else: the order statistic behind every tenure.
 
-use crate::{Timestamp, quorum::members::Peer};
+use crate::{
+    Timestamp,
+    quorum::{
+        members::{Members, Peer},
+        state::peers::{Mask, bit, members_of},
+    },
+};
 use alloc::boxed::Box;
 
 /// When this node sent the frame that each peer last vouched for, by this node's clock.
@@ -12,21 +18,29 @@ use alloc::boxed::Box;
 pub(crate) struct Trust {
     /// [`Timestamp::ZERO`] means "never". This node's own place stays empty.
     pub(crate) anchors: Box<[Timestamp]>,
-    /// The number of peers that make a majority together with this node.
+    /// The other voters, and how many of them make a majority together with this node.
+    others: Mask,
     needed: usize,
     /// The `needed`-th newest anchor: a majority vouches for this instant.
     pub(crate) majority: Timestamp,
 }
 
 impl Trust {
-    pub(crate) fn new(count: usize, quorum: usize) -> Self {
-        let mut trust = Self {
-            anchors: alloc::vec![Timestamp::ZERO; count].into(),
-            needed: quorum - 1,
-            majority: Timestamp::ZERO,
-        };
-        trust.forget();
+    pub(crate) fn new(members: &Members) -> Self {
+        let anchors = alloc::vec![Timestamp::ZERO; members.places()].into();
+        let mut trust = Self { anchors, others: 0, needed: 0, majority: Timestamp::ZERO };
+        trust.go_by(members);
         trust
+    }
+
+    /// Another list of members counts. What was trusted so far stays: every majority of this list has
+    /// a member of every majority of the one before.
+    pub(crate) fn go_by(&mut self, members: &Members) {
+        let anchors = self.anchors.iter().copied().chain(core::iter::repeat(Timestamp::ZERO));
+        self.anchors = anchors.take(members.places()).collect();
+        self.others = members.list().voters.without(members.me()).bits();
+        self.needed = members.quorum() - usize::from(members.is_voter(members.me()));
+        self.majority = self.newest_of(self.others, self.needed);
     }
 
     /// Forgets what all peers vouched for.
@@ -42,7 +56,7 @@ impl Trust {
             return;
         }
         *anchor = sent;
-        if sent > self.majority {
+        if sent > self.majority && self.others & bit(peer) != 0 {
             self.advance();
         }
     }
@@ -51,9 +65,9 @@ impl Trust {
     /// needed are newer now, the oldest of these is the majority's.
     fn advance(&mut self) {
         let (mut newer, mut oldest) = (0, Timestamp::MAX);
-        for anchor in self.anchors.iter().filter(|anchor| **anchor > self.majority) {
+        for anchor in self.anchors_of(self.others).filter(|anchor| *anchor > self.majority) {
             newer += 1;
-            oldest = oldest.min(*anchor);
+            oldest = oldest.min(anchor);
         }
         if newer >= self.needed {
             self.majority = oldest;
@@ -69,28 +83,36 @@ impl Trust {
         }
     }
 
-    /// The majority's anchor when all of them have moved.
-    #[cfg(feature = "model-checking")]
-    pub(crate) fn newest_of_majority(&self) -> Timestamp {
-        if self.needed == 0 {
+    fn anchors_of(&self, peers: Mask) -> impl Iterator<Item = Timestamp> {
+        members_of(peers).filter_map(|peer| self.anchors.get(peer.index()).copied())
+    }
+
+    /// The newest instant that so many of these peers vouch for.
+    pub(crate) fn newest_of(&self, peers: Mask, needed: usize) -> Timestamp {
+        if needed == 0 {
             return Timestamp::MAX;
         }
-        let mut newest = Timestamp::ZERO;
-        for anchor in &self.anchors {
-            if *anchor > newest {
-                let as_new = self.anchors.iter().filter(|other| *other >= anchor).count();
-                if as_new >= self.needed {
-                    newest = *anchor;
-                }
-            }
-        }
-        newest
+        let as_new = |anchor: Timestamp| self.anchors_of(peers).filter(|it| *it >= anchor).count();
+        let newest = self.anchors_of(peers).filter(|anchor| as_new(*anchor) >= needed).max();
+        newest.unwrap_or(Timestamp::ZERO)
+    }
+
+    /// Takes the majority's anchor anew when all of them have moved.
+    #[cfg(feature = "model-checking")]
+    pub(crate) fn moved(&mut self) {
+        self.majority = self.newest_of(self.others, self.needed);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NodeId;
+
+    fn members(count: usize) -> Members {
+        let ids = (0..count).map(|place| NodeId::new(&std::format!("n{place}")).unwrap());
+        Members::new(ids.collect(), &NodeId::new("n0").unwrap()).unwrap()
+    }
 
     /// The peer that vouches, the instant, and the majority's instant after that.
     type Row = (u8, u64, u64);
@@ -105,7 +127,7 @@ mod tests {
             (5, &[(1, 5, 0), (2, 3, 3), (3, 4, 4), (4, 9, 5), (1, 7, 7)]),
         ];
         for (count, steps) in tables {
-            let mut trust = Trust::new(count, count / 2 + 1);
+            let mut trust = Trust::new(&members(count));
             for (peer, sent, majority) in steps {
                 trust.vouch(Peer::new(*peer), Timestamp::from_nanos(*sent));
                 assert_eq!(trust.majority.as_nanos(), *majority, "N = {count}, {steps:?}");
@@ -121,6 +143,6 @@ mod tests {
 
     #[test]
     fn one_node_is_a_majority_for_ever() {
-        assert_eq!(Trust::new(1, 1).until(7), Timestamp::MAX);
+        assert_eq!(Trust::new(&members(1)).until(7), Timestamp::MAX);
     }
 }

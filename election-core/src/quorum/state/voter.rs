@@ -6,6 +6,7 @@ use crate::{
         ballot::Ballot,
         maintenance::{Maintenance, Remainder},
         members::{Fingerprint, Members, Peer},
+        membership::Membership,
         message::Stamp,
         position::Position,
     },
@@ -189,16 +190,19 @@ impl Voter {
         incarnation: Incarnation,
         floor: Position,
         (maintenance, pause): (Maintenance, Option<Remainder>),
+        lists: Membership,
     ) -> Ballot {
         self.disk = Disk::Saving;
         self.binding = self.unsaved;
         (self.unsaved, self.outdated) = (false, false);
+        let members = members.clone().with_list(lists.ids.clone(), lists.origin, lists.established);
         let fingerprint: Fingerprint = members.fingerprint();
         Ballot {
             promised: self.promised,
             voted_for: self.voted_for.and_then(|peer| members.id(peer)).cloned(),
             incarnation,
             members: fingerprint,
+            lists,
             floor,
             maintenance,
             pause,

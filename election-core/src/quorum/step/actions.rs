@@ -25,16 +25,21 @@ impl Quorum {
             self.timers.stop(Timer::Save);
             let floor = self.boot.floor().max(self.data.save());
             let (members, incarnation) = (self.config.members(), self.stamps.incarnation);
-            let maintenance = self.failover.save(now);
-            return Some(Action::Save(self.voter.save(members, incarnation, floor, maintenance)));
+            let (maintenance, lists) = (self.failover.save(now), self.lists.save());
+            let ballot = self.voter.save(members, incarnation, floor, maintenance, lists);
+            return Some(Action::Save(ballot));
         }
         // A vote that was due may have been overtaken, in the step that made it durable, by a promise
         // that is not durable yet; it would be sent under that promise's epoch.
         let durable = self.voter.is_durable();
+        if let Some(lists) = self.outbox.accepts().and_then(|to| self.send_lists(Some(to))) {
+            return Some(lists);
+        }
         if let Some(candidate) = self.outbox.take_accept().filter(|_| durable) {
             let (epoch, stamp) = (self.voter.promised, Some(self.stamps.next(self.now)));
             let to = Audience::One(candidate);
-            return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
+            let accepted = self.lists.recorded().outline(self.config.members()).accepted;
+            return Some(Action::Send { to, message: Message::Accept { epoch, stamp, accepted } });
         }
         if self.is_silent() {
             return None;
@@ -53,7 +58,8 @@ impl Quorum {
         if let Some(refused) = self.outbox.take_answer() {
             return Some(self.heartbeat(Audience::One(refused)));
         }
-        self.announce_to_one().or_else(|| self.send_maintenance())
+        let one = self.announce_to_one().or_else(|| self.send_maintenance());
+        one.or_else(|| self.send_lists(None))
     }
 
     /// When this node next has to act, or something ends, by itself.
@@ -70,7 +76,8 @@ impl Quorum {
         }
         let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
         let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
-        let answers = self.outbox.owes_answers() || self.failover.owes();
+        let records = self.failover.owes() || self.lists.owed() != 0;
+        let answers = self.outbox.owes_answers() || records;
         !self.is_silent() && (answers || announces || offers)
     }
 
@@ -101,6 +108,7 @@ impl Quorum {
         self.outbox.answered_all();
         self.readiness.tell();
         self.remind_who_is_behind();
+        self.remind_of_lists();
         let others = self.boot.others();
         let now = self.now;
         if let Some(lead) = self.leadership.lead_mut() {
@@ -158,6 +166,7 @@ impl Quorum {
             fingerprint: self.fingerprint,
             hears: PeerSet::from_bits(hears),
             holds: self.failover.holds(),
+            lists: self.lists.recorded().outline(self.config.members()),
         });
         let position = self.position_for(to);
         let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });

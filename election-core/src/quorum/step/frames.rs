@@ -37,7 +37,8 @@ impl Quorum {
                 }
                 None
             }
-            Message::Accept { .. } => self.accepted(from, epoch),
+            Message::Accept { accepted, .. } => self.accepted(from, epoch, *accepted),
+            Message::Lists { lists, .. } => self.lists_told(from, lists),
             Message::Maintenance { record, left, agreed, .. } => {
                 self.told_of(from, record, *left, *agreed);
                 None
@@ -117,8 +118,9 @@ impl Quorum {
         }
         view.keep(heartbeat, me);
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
-        let differs = view.differs;
-        self.alerts.differs(from, differs);
+        let differs =
+            view.differs && view.lists.generation == self.config.members().list().generation;
+        self.alerts.differs(from, differs && self.config.members().is_voter(from));
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
             let knows_itself =

@@ -45,6 +45,10 @@ impl Quorum {
                 self.wall_clock_reads(*time);
                 None
             }
+            Input::Event(Event::ChangeMembers(change)) => {
+                self.propose_members(change);
+                None
+            }
             Input::Resign => self.resign(),
             Input::Stopped(epoch) => {
                 self.stopped(*epoch);

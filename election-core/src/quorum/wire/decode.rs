@@ -1,21 +1,23 @@
 //! The meaning of a frame's fields.
 
 use super::{
-    error::{Excerpt, Field, WireError},
+    error::{Excerpt, Field, InvalidId, WireError},
     id,
     keywords::{self, Verb},
     limits::Dialect,
     number::{Invalid, from_decimal, from_hex},
 };
 use crate::{
-    Epoch, Incarnation, Label, Timestamp,
+    Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
         maintenance::{Held, Maintenance, UnixMillis},
         members::{Fingerprint, Members, Peer, PeerSet},
+        membership::{MemberList, Membership, Outline},
         message::{Attestation, Extension, Heartbeat, Message, Role, Stamp},
         position::Position,
     },
 };
+use alloc::boxed::Box;
 use core::time::Duration;
 use uuid::Uuid;
 
@@ -95,11 +97,15 @@ impl Context<'_> {
             }
             (Verb::Accept, [_, epoch, _, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
-                let stamp = match extension {
-                    [at, life, ..] => Some(own_stamp(at, life)?),
-                    _ => None,
+                let (stamp, accepted) = match extension {
+                    [at, life, more @ ..] => (Some(own_stamp(at, life)?), accepted(more)?),
+                    _ => (None, None),
                 };
-                Ok(Message::Accept { epoch, stamp })
+                Ok(Message::Accept { epoch, stamp, accepted })
+            }
+            (Verb::Lists, [_, epoch, _, at, life, lists @ ..]) if form.extended => {
+                let (epoch, stamp) = (self::epoch(epoch)?, Some(own_stamp(at, life)?));
+                Ok(Message::Lists { epoch, lists: Box::new(self::lists(lists)?), stamp })
             }
             (Verb::Maintenance, [_, epoch, _, at, life, record @ ..]) if form.extended => {
                 let (epoch, stamp) = (self::epoch(epoch)?, Some(own_stamp(at, life)?));
@@ -151,9 +157,16 @@ impl Context<'_> {
         let fingerprint = Fingerprint::new(number(Field::Fingerprint, list)?);
         let nominee = self.nominee(nominee, fingerprint)?;
         let hears = PeerSet::from_bits(number(Field::Hears, hears)?);
-        let holds = match more {
-            [held, ..] => Held::new(number(Field::Held, held)?),
-            [] => Held::default(),
+        let (holds, more) = match more {
+            [held, more @ ..] => (Held::new(number(Field::Held, held)?), more),
+            [] => (Held::default(), more),
+        };
+        let lists = match more {
+            [generation, more @ ..] => {
+                let generation = number(Field::Generation, generation)?;
+                Outline { generation, accepted: accepted(more)? }
+            }
+            [] => Outline::default(),
         };
         let attestation = match (echo, self::token(token)?) {
             (None, Epoch::NONE) => Attestation::None,
@@ -169,6 +182,7 @@ impl Context<'_> {
             fingerprint,
             hears,
             holds,
+            lists,
         });
         Ok(())
     }
@@ -256,6 +270,49 @@ fn flag(field: Field, said: &[u8]) -> Result<bool, WireError> {
 
 fn nonzero(field: Field, said: &[u8]) -> Result<Option<u64>, WireError> {
     Ok(Some(number(field, said)?).filter(|number| *number != 0))
+}
+
+/// The epoch and the fingerprint of an accepted list.
+fn accepted(said: &[&[u8]]) -> Result<Option<(Epoch, Fingerprint)>, WireError> {
+    let [epoch, list, ..] = said else { return Ok(None) };
+    let list = Fingerprint::new(number(Field::Fingerprint, list)?);
+    Ok(Some((self::epoch(epoch)?, list)))
+}
+
+fn lists(fields: &[&[u8]]) -> Result<Membership, WireError> {
+    let [origin, ids, generation, now @ ..] = fields else { return Err(WireError::InvalidLists) };
+    let origin = Fingerprint::new(number(Field::Fingerprint, origin)?);
+    let generation = number(Field::Generation, generation)?;
+    let set = |said: &[u8]| number(Field::Members, said).map(PeerSet::from_bits);
+    let list = |generation: Option<u64>, voters, witnesses| -> Result<_, WireError> {
+        let (voters, witnesses) = (set(voters)?, set(witnesses)?);
+        let generation = generation.filter(|_| voters.count() > 0);
+        Ok(generation.map(|generation| MemberList { generation, voters, witnesses }))
+    };
+    let [voters, witnesses, old_voters, old_witnesses, epoch, new_voters, new_witnesses, ..] = now
+    else {
+        return Err(WireError::InvalidLists);
+    };
+    let established = list(Some(generation), voters, witnesses)?.ok_or(WireError::InvalidLists)?;
+    let parent = list(generation.checked_sub(1), old_voters, old_witnesses)?;
+    let accepted = list(generation.checked_add(1), new_voters, new_witnesses)?;
+    let epoch = self::epoch(epoch)?;
+    if accepted.is_some() == (epoch == Epoch::NONE) {
+        return Err(WireError::InvalidLists);
+    }
+    let accepted = accepted.map(|list| (epoch, list));
+    let mut names = ids.split(|byte| *byte == b' ');
+    let first_is_empty = names.next() == Some(&[]);
+    let ids = names.map(|name| match name {
+        [] => Ok(None),
+        name => match NodeId::recorded(id::parse(name)?) {
+            Ok(id) => Ok(Some(id)),
+            Err(_) => Err(WireError::InvalidId(InvalidId(Excerpt::of(name)))),
+        },
+    });
+    let ids = ids.collect::<Result<_, _>>()?;
+    let lists = Membership::new(ids, origin, established, parent, accepted);
+    lists.filter(|_| first_is_empty).ok_or(WireError::InvalidLists)
 }
 
 fn own_stamp(at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {

@@ -6,7 +6,7 @@ use super::limits::Dialect;
 use crate::quorum::message::{Heartbeat, Message, Role};
 
 /// The number of kinds, and so of frames that wait.
-pub(super) const KINDS: usize = 5;
+pub(super) const KINDS: usize = 6;
 
 /// One frame.
 #[derive(Clone, Debug)]
@@ -93,6 +93,7 @@ fn kind(message: &Message) -> usize {
         Message::Accept { .. } => 2,
         Message::Announce { .. } => 3,
         Message::Maintenance { .. } => 4,
+        Message::Lists { .. } => 5,
     }
 }
 
@@ -104,7 +105,7 @@ fn voids(newer: &Message, older: &Message) -> bool {
         // The candidacy is over: it was won, given up, or there is a later one. (A primary that
         // asks again still sends heartbeats of its lower epoch.)
         Message::Offer { epoch: offered, .. } => {
-            let is_record = matches!(newer, Message::Maintenance { .. });
+            let is_record = matches!(newer, Message::Maintenance { .. } | Message::Lists { .. });
             let goes_on = is_record || Some(Role::Candidate) == role(newer);
             epoch > *offered || (epoch == *offered && !goes_on)
         }
@@ -116,10 +117,11 @@ fn voids(newer: &Message, older: &Message) -> bool {
         Message::Announce { .. } => match newer {
             Message::Heartbeat(Heartbeat { role, .. }) => *role != Role::Primary,
             Message::Accept { .. } | Message::Announce { .. } => true,
-            Message::Offer { .. } | Message::Maintenance { .. } => false,
+            Message::Offer { .. } | Message::Maintenance { .. } | Message::Lists { .. } => false,
         },
         // The node sends its newest record until the peer holds it.
         Message::Maintenance { .. } => matches!(newer, Message::Maintenance { .. }),
+        Message::Lists { .. } => matches!(newer, Message::Lists { .. }),
     }
 }
 

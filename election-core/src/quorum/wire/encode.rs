@@ -4,7 +4,7 @@ use super::{
     error::InvalidId,
     id,
     keywords::{Verb, availability_digit, role_name},
-    limits::Dialect,
+    limits::{Dialect, MAX_FRAME},
     number::{DECIMAL_ROOM, rewrite_decimal, to_decimal, to_hex},
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     quorum::{
         maintenance::{Held, Maintenance},
         members::{Fingerprint, Members, Peer},
+        membership::{MemberList, Membership, Outline},
         message::{Attestation, Extension, Heartbeat, Message, Stamp},
     },
     time::whole_millis,
@@ -52,8 +53,8 @@ impl Encoder {
     /// and returns its bytes.
     ///
     /// In [`Dialect::Legacy`] it leaves out the extension, the stamp and the history. A message
-    /// without an extension is written without one in either dialect. [`Message::Maintenance`] has
-    /// no bytes in [`Dialect::Legacy`]: there is nothing to send.
+    /// without an extension is written without one in either dialect. [`Message::Maintenance`] and
+    /// [`Message::Lists`] have no bytes in [`Dialect::Legacy`]: there is nothing to send.
     pub fn encode<'f>(
         &self,
         message: &Message,
@@ -78,8 +79,7 @@ impl Encoder {
         match message {
             Message::Heartbeat(heartbeat) => {
                 let extension = known(dialect, &heartbeat.extension);
-                let more = extension.is_some_and(|said| said.holds != Held::default());
-                let fields = arity(Verb::Heartbeat, extension) + usize::from(more);
+                let fields = arity(Verb::Heartbeat, extension) + extension.map_or(0, more);
                 self.begin(Verb::Heartbeat, heartbeat.epoch, fields, frame);
                 frame.text(role_name(heartbeat.role));
                 frame.number(heartbeat.position.offset);
@@ -97,14 +97,24 @@ impl Encoder {
                     frame.number(position.history);
                 }
             }
-            Message::Accept { epoch, stamp } => {
+            Message::Accept { epoch, stamp, accepted } => {
                 let stamp = known(dialect, stamp);
-                self.begin(Verb::Accept, *epoch, arity(Verb::Accept, stamp), frame);
+                let accepted = known(dialect, accepted);
+                let fields = arity(Verb::Accept, stamp) + accepted.map_or(0, |_| 2);
+                self.begin(Verb::Accept, *epoch, fields, frame);
                 if let Some(stamp) = stamp {
                     frame.stamp(stamp);
                 }
+                frame.accepted(accepted);
             }
-            Message::Maintenance { .. } if dialect == Dialect::Legacy => frame.clear(),
+            Message::Maintenance { .. } | Message::Lists { .. } if dialect == Dialect::Legacy => {
+                frame.clear();
+            }
+            Message::Lists { epoch, lists, stamp } => {
+                self.begin(Verb::Lists, *epoch, Verb::Lists.extended(), frame);
+                frame.own_stamp(stamp.as_ref());
+                frame.lists(lists);
+            }
             Message::Maintenance { epoch, record, left, agreed, stamp } => {
                 self.begin(Verb::Maintenance, *epoch, Verb::Maintenance.extended(), frame);
                 self.maintain(record, *left, *agreed, stamp.as_ref(), frame);
@@ -138,10 +148,7 @@ impl Encoder {
         stamp: Option<&Stamp>,
         frame: &mut Frame,
     ) {
-        match stamp {
-            Some(stamp) => drop(frame.stamp(stamp)),
-            None => (0..2).for_each(|_| frame.nothing()),
-        }
+        frame.own_stamp(stamp);
         frame.number(u64::from(record.number));
         self.member(Some(record.issuer), frame);
         frame.digit(b'0' + u8::from(record.paused));
@@ -180,8 +187,12 @@ impl Encoder {
         }
         frame.number(extension.hears.bits());
         frame.number(extension.attestation.token().get());
-        if extension.holds != Held::default() {
+        if more(extension) > 0 {
             frame.number(extension.holds.get());
+        }
+        if extension.lists != Outline::default() {
+            frame.number(extension.lists.generation);
+            frame.accepted(extension.lists.accepted.as_ref());
         }
         [stamp, echo]
     }
@@ -214,7 +225,7 @@ fn same_but_times(one: &Heartbeat, other: &Heartbeat) -> bool {
         && said.stamp.incarnation == known.stamp.incarnation
         && (said.availability, said.nominee) == (known.availability, known.nominee)
         && (said.fingerprint, said.hears) == (known.fingerprint, known.hears)
-        && said.holds == known.holds
+        && (said.holds, said.lists) == (known.holds, known.lists)
 }
 
 /// A field that was written in advance.
@@ -240,6 +251,15 @@ fn arity<T>(verb: Verb, extension: Option<&T>) -> usize {
     if extension.is_some() { verb.extended() } else { verb.plain() }
 }
 
+/// The number of fields that a heartbeat has only while they say something.
+fn more(extension: &Extension) -> usize {
+    match (extension.holds, extension.lists) {
+        (_, Outline { accepted: Some(_), .. }) => 4,
+        (_, Outline { generation: 1.., accepted: None }) => 2,
+        (holds, _) => usize::from(holds != Held::default()),
+    }
+}
+
 /// An extension that the peer understands.
 fn known<T>(dialect: Dialect, extension: &Option<T>) -> Option<&T> {
     extension.as_ref().filter(|_| dialect == Dialect::Extended)
@@ -254,10 +274,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The longest frame, an extended ANNOUNCE: verb, 20 digits, an id of 32 bytes, an address of
-    /// 255, a stamp of 20 digits and one of 32, a token; and what one store of a fixed size may
-    /// write behind it.
-    const SIZE: usize = 512;
+    /// The longest frame, and what one store of a fixed size may write behind it.
+    const SIZE: usize = MAX_FRAME + Ready::SIZE;
 
     /// An empty buffer.
     #[must_use]
@@ -347,6 +365,42 @@ impl Frame {
         self.len = at + count;
         self.put(b"\r\n");
         at..at + count
+    }
+
+    fn own_stamp(&mut self, stamp: Option<&Stamp>) {
+        match stamp {
+            Some(stamp) => drop(self.stamp(stamp)),
+            None => (0..2).for_each(|_| self.nothing()),
+        }
+    }
+
+    fn accepted(&mut self, accepted: Option<&(Epoch, Fingerprint)>) {
+        if let Some((epoch, list)) = accepted {
+            self.number(epoch.get());
+            self.number(list.get());
+        }
+    }
+
+    /// The ids in the order of their places, each behind a space; then the three lists.
+    fn lists(&mut self, lists: &Membership) {
+        self.number(lists.origin().get());
+        let names = lists.ids().iter().map(|id| id.as_ref().map_or("", NodeId::as_str));
+        self.head(b'$', names.clone().map(|name| name.len() + 1).sum());
+        for name in names {
+            self.put(b" ");
+            self.put(name.as_bytes());
+        }
+        self.put(b"\r\n");
+        self.number(lists.established().generation);
+        self.list(Some(lists.established()));
+        self.list(lists.parent());
+        self.number(lists.accepted().map_or(0, |(epoch, _)| epoch.get()));
+        self.list(lists.accepted().map(|(_, list)| list));
+    }
+
+    fn list(&mut self, list: Option<&MemberList>) {
+        self.number(list.map_or(0, |list| list.voters.bits()));
+        self.number(list.map_or(0, |list| list.witnesses.bits()));
     }
 
     /// Returns the place of the time.

@@ -149,6 +149,11 @@ pub enum WireError {
     /// A nominee that is not on the list, from a peer that has the same list.
     #[error("the nominee {0} is not a member; the peer's encoder is faulty: upgrade the peer")]
     UnknownNominee(Excerpt),
+    /// Lists of members that no cluster could have recorded.
+    #[error(
+        "lists of members contradict each other; the peer's encoder is faulty: upgrade the peer"
+    )]
+    InvalidLists,
     /// An address that is empty, too long, or no text.
     #[error(
         "the address {0} is not 1 to {MAX_ADDRESS} bytes of UTF-8 without NUL; correct the address \
@@ -187,6 +192,7 @@ impl WireError {
             Self::HalfEcho => "half_echo",
             Self::EchoAndToken => "echo_and_token",
             Self::UnknownNominee(_) => "unknown_nominee",
+            Self::InvalidLists => "invalid_lists",
             Self::InvalidAddress(_) => "invalid_address",
         }
     }
@@ -220,6 +226,8 @@ pub enum Field {
     Since,
     Left,
     Agreed,
+    Generation,
+    Members,
 }
 
 impl fmt::Display for Field {
@@ -241,6 +249,8 @@ impl fmt::Display for Field {
             Self::Since => "beginning of a pause",
             Self::Left => "rest of a pause",
             Self::Agreed => "agreement on a record",
+            Self::Generation => "generation of a list",
+            Self::Members => "set of members",
         })
     }
 }

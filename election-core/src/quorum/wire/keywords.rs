@@ -12,12 +12,19 @@ pub enum Verb {
     Accept,
     Announce,
     Maintenance,
+    Lists,
 }
 
 impl Verb {
     /// All verbs, the most frequent first.
-    const ALL: [Self; 5] =
-        [Self::Heartbeat, Self::Offer, Self::Accept, Self::Announce, Self::Maintenance];
+    const ALL: [Self; 6] = [
+        Self::Heartbeat,
+        Self::Offer,
+        Self::Accept,
+        Self::Announce,
+        Self::Maintenance,
+        Self::Lists,
+    ];
 
     /// The verb with this name, in any case, and whether all of it is in lower case.
     pub(super) fn named(said: &[u8]) -> Option<(Self, bool)> {
@@ -38,11 +45,13 @@ impl Verb {
             Self::Accept => "accept",
             Self::Announce => "announce",
             Self::Maintenance => "maintenance",
+            Self::Lists => "lists",
         }
     }
 
-    /// The fields of a verb that kevy-elect does not know.
+    /// The fields of the verbs that kevy-elect does not know.
     const MAINTENANCE: usize = 13;
+    const LISTS: usize = 15;
 
     /// The number of fields in kevy-elect's frame, the verb included.
     pub(super) const fn plain(self) -> usize {
@@ -51,6 +60,7 @@ impl Verb {
             Self::Offer | Self::Announce => 4,
             Self::Accept => 3,
             Self::Maintenance => Self::MAINTENANCE,
+            Self::Lists => Self::LISTS,
         }
     }
 
@@ -61,6 +71,7 @@ impl Verb {
             Self::Offer | Self::Announce => 7,
             Self::Accept => 5,
             Self::Maintenance => Self::MAINTENANCE,
+            Self::Lists => Self::LISTS,
         }
     }
 }

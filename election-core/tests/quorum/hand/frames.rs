@@ -98,6 +98,7 @@ impl Hand {
             fingerprint,
             hears,
             holds,
+            lists: Outline::default(),
         });
         Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
     }
@@ -142,7 +143,7 @@ impl Hand {
 
     pub(crate) fn accept(&mut self, from: Peer, number: u64) -> Option<Change> {
         let stamp = Some(self.stamp(from));
-        self.message(from, Message::Accept { epoch: epoch(number), stamp })
+        self.message(from, Message::Accept { epoch: epoch(number), stamp, accepted: None })
     }
 
     pub(crate) fn announce(&mut self, from: Peer, number: u64, address: &str) -> Option<Change> {

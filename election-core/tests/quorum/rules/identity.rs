@@ -165,7 +165,7 @@ fn a_vote_of_an_unstamped_life_is_void_once_it_is_replaced() {
             hand.run(10);
         }
         hand.hear_old(B, 6, Role::Replica, 0);
-        hand.message(B, Message::Accept { epoch: epoch(6), stamp: None });
+        hand.message(B, Message::Accept { epoch: epoch(6), stamp: None, accepted: None });
         hand.run(silent);
         if silent > 0 {
             hand.connections[B.index()] += 1;

@@ -318,7 +318,7 @@ fn deserted(me: Peer, voter: Peer, old: &[Peer], resigns: bool) -> Hand {
         hand.run(200);
     }
     let stamp = (!old.contains(&voter)).then(|| hand.stamp(voter));
-    hand.message(voter, Message::Accept { epoch: epoch(6), stamp });
+    hand.message(voter, Message::Accept { epoch: epoch(6), stamp, accepted: None });
     assert_eq!(hand.leads(), Some(6));
     if resigns {
         hand.input(Input::Resign);

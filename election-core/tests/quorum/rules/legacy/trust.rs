@@ -7,7 +7,7 @@ fn leading_old_peers() -> Hand {
     let mut hand = Hand::booted(3, A);
     beat(&mut hand, B, 5, Role::Replica);
     assert_eq!(hand.offers(), [6], "a peer that does not say counts as free");
-    let accept = Message::Accept { epoch: epoch(6), stamp: None };
+    let accept = Message::Accept { epoch: epoch(6), stamp: None, accepted: None };
     assert!(matches!(hand.message(B, accept), Some(Change::Elected(_))));
     hand
 }
@@ -102,7 +102,10 @@ fn whom_an_unheard_primary_has_deposed_waits_longer_each_time() {
             hand.run(100);
             beat(&mut hand, B, number + 1, Role::Replica);
             if let [asked] = hand.offers()[..] {
-                hand.message(B, Message::Accept { epoch: epoch(asked), stamp: None });
+                hand.message(
+                    B,
+                    Message::Accept { epoch: epoch(asked), stamp: None, accepted: None },
+                );
             }
         }
         let doubled = round.min(4); // and never more than that

@@ -1,0 +1,152 @@
+//! How the list of members changes.
+//!
+//! Rule: Changes of the list.
+
+use super::*;
+use crate::net::{Net, add, id as name, remove};
+use election_core::quorum::ChangeRefusal;
+
+/// Whether all of these nodes have recorded this generation.
+fn have(net: &Net, names: &[&str], generation: u64) -> bool {
+    net.generations(names).iter().all(|it| *it == generation)
+}
+
+#[test]
+fn one_node_grows_to_three_and_shrinks_under_one_leadership() {
+    let mut net = Net::of(&["b"]).with("c", &["b", "c"]).with("a", &["a", "b", "c"]);
+    assert_eq!(net.lead(), "b");
+    let tenure = net.quorum("b").tenure(at(net.now)).unwrap().term;
+    for (member, all, generation) in [("c", &["b", "c"][..], 1), ("a", &["a", "b", "c"], 2)] {
+        let node = net.node(member);
+        net.start(node);
+        net.change(&add(member));
+        assert!(
+            net.wait(10_000, |net| have(net, all, generation)),
+            "{member}: {:?}",
+            net.generations(all)
+        );
+        assert_eq!(net.leaders(), ["b"]);
+    }
+    net.change(&remove("c"));
+    assert!(net.wait(1_000, |net| have(net, &["a", "b"], 3)));
+    assert_eq!(net.quorum("b").config().members().count(), 2);
+    assert!(net.wait(1_000, |net| net.quorum("c").unready() == Some(Hindrance::NotAMember)));
+    net.change(&remove("a"));
+    assert!(net.wait(1_000, |net| have(net, &["b"], 4)));
+    net.run(20_000);
+    assert_eq!(net.quorum("b").tenure(at(net.now)).unwrap().term, tenure, "one leadership");
+}
+
+#[test]
+fn a_new_member_that_is_not_there_costs_nothing() {
+    let mut net = Net::of(&["a", "b", "c"]);
+    let leader = net.lead();
+    net.change(&add("d"));
+    net.run(30_000);
+    assert_eq!((net.leaders(), net.generations(&["a", "b", "c"])), (vec![leader], vec![0, 0, 0]));
+    assert_eq!(net.quorum(leader).change_members(&add("e")), Err(ChangeRefusal::UnderWay));
+}
+
+#[test]
+fn the_next_primary_goes_on_with_what_a_voter_has_accepted() {
+    let mut net = Net::of(&["a", "b", "c"]).with("d", &["a", "b", "c", "d"]);
+    assert_eq!(net.lead(), "a");
+    let d = net.node("d");
+    net.change(&add("d"));
+    net.run(1_000);
+    let accepted = |net: &Net, name: &str| net.quorum(name).lists().accepted().is_some();
+    assert!(accepted(&net, "b") && accepted(&net, "c") && net.generations(&["a"]) == [0]);
+    net.kill(0);
+    assert_eq!(net.lead(), "b");
+    assert_eq!(net.quorum("b").change_members(&remove("c")), Err(ChangeRefusal::UnderWay));
+    net.start(d);
+    assert!(net.wait(10_000, |net| have(net, &["b", "c", "d"], 1)));
+    net.start(0);
+    assert!(net.wait(10_000, |net| have(net, &["a", "b", "c", "d"], 1)), "a is told");
+}
+
+#[test]
+fn a_list_outlives_the_restart_of_everybody() {
+    let mut net = Net::of(&["b", "c", "d"]).with("a", &["a", "b", "c", "d"]);
+    net.lead();
+    let a = net.node("a");
+    net.start(a);
+    net.change(&add("a"));
+    assert!(net.wait(10_000, |net| have(net, &["a", "b", "c", "d"], 1)));
+    assert_eq!(net.quorum("a").config().members().me(), D, "the first free place");
+    (0..4).for_each(|node| net.kill(node));
+    net.nodes.iter_mut().for_each(|node| node.given(&["a", "b", "c", "d"]));
+    (0..4).for_each(|node| net.start(node));
+    assert_eq!(net.lead(), "a", "the lowest id wins, whatever its place");
+    assert!(have(&net, &["a", "b", "c", "d"], 1));
+}
+
+#[test]
+fn a_member_that_was_away_is_told_what_it_has_missed() {
+    let mut net = Net::of(&["a", "b", "c", "d", "e"]);
+    assert_eq!(net.lead(), "a");
+    net.kill(4);
+    for (member, generation) in [("c", 1), ("d", 2)] {
+        net.change(&remove(member));
+        assert!(net.wait(2_000, |net| have(net, &["a", "b"], generation)), "{member}");
+    }
+    net.start(4);
+    assert!(net.wait(5_000, |net| have(net, &["a", "b", "e"], 2)));
+    net.kill(0);
+    assert_eq!(net.lead(), "b", "with e's vote");
+}
+
+#[test]
+fn who_was_removed_while_away_elects_nobody() {
+    let mut net = Net::of(&["a", "b", "c", "d"]);
+    assert_eq!(net.lead(), "a");
+    for (removed, generation) in [("d", 1), ("c", 2)] {
+        net.isolate(net.node(removed));
+        net.change(&remove(removed));
+        assert!(net.wait(5_000, |net| have(net, &["a", "b"], generation)), "{removed}");
+    }
+    net.cut.clear();
+    net.isolate(0);
+    net.run(40_000);
+    // b, c and d are a majority of the first list. b knows that it no longer counts.
+    assert_eq!(net.leaders(), [] as [&str; 0]);
+    net.cut.clear();
+    net.lead();
+}
+
+#[test]
+fn a_wiped_member_learns_the_lists_before_it_votes() {
+    let mut net = Net::of(&["a", "b", "c", "d"]);
+    assert_eq!(net.lead(), "a");
+    net.change(&remove("d"));
+    assert!(net.wait(2_000, |net| have(net, &["a", "b", "c"], 1)));
+    net.kill(2);
+    net.nodes[2].disk = None;
+    net.start(2);
+    assert!(net.wait(20_000, |net| have(net, &["c"], 1)), "its file still has d");
+    assert!(net.wait(20_000, |net| net.nodes[2].disk.is_some()), "and it knows its promises");
+    net.kill(0);
+    assert_eq!(net.lead(), "b", "with c's vote");
+}
+
+#[test]
+fn a_change_is_refused_with_the_reason() {
+    let mut net = Net::of(&["a", "b", "c"]);
+    assert_eq!(net.lead(), "a");
+    let ask = |net: &Net, node: &str, change| net.quorum(node).change_members(&change);
+    assert_eq!(ask(&net, "b", add("d")), Err(ChangeRefusal::NotLeading));
+    assert_eq!(ask(&net, "a", add("b")), Err(ChangeRefusal::Unchanged(name("b"))));
+    assert_eq!(ask(&net, "a", remove("d")), Err(ChangeRefusal::Unchanged(name("d"))));
+    assert_eq!(ask(&net, "a", remove("a")), Err(ChangeRefusal::OwnRemoval));
+    let long = "x".repeat(33);
+    assert_eq!(ask(&net, "a", add(&long)), Err(ChangeRefusal::TooLong(name(&long))));
+    // Until a majority has recorded the last change.
+    net.cut.extend([(0, 1), (0, 2)]);
+    net.change(&remove("c"));
+    net.run(400);
+    net.cut.clear();
+    let a = |net: &Net| net.generations(&["a"]) == [1];
+    assert!(net.wait(3_000, a));
+    assert_eq!(ask(&net, "a", add("d")), Err(ChangeRefusal::NotSettled));
+    assert!(net.wait(1_000, |net| ask(net, "a", add("d")).is_ok()));
+}
