@@ -186,7 +186,8 @@ impl Members {
     }
 
     /// Whether both lists have the same members in the same roles.
-    pub(super) fn has_the_same(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn has_the_same(&self, other: &Self) -> bool {
         let is_alike = |peer: Peer| {
             let there = self.id(peer).and_then(|id| other.find(id.as_str()));
             let votes = there.filter(|there| other.is_voter(*there));

@@ -2,7 +2,7 @@
 //! node to see. Frames arrive a millisecond after they were sent, and disks answer at once.
 
 use election_core::{
-    Change, Drift, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
+    Change, Drift, Epoch, Incarnation, Input, Label, NodeId, Protocol, Random, Timestamp,
     quorum::{
         Action, Audience, Ballot, Config, Connection, Event, Fingerprint, MemberChange, Message,
         Position, Quorum, Restored,
@@ -34,6 +34,11 @@ pub(crate) struct Net {
     pub(crate) nodes: Vec<Node>,
     lives: u128,
     frames: Vec<(u64, usize, usize, u64, Message)>,
+    /// Saves that are not done: when they will be, whose they are, and of which life.
+    saves: Vec<(u64, usize, u64, Ballot)>,
+    /// How long frames and saves take at most, in milliseconds.
+    pub(crate) delays: (u64, u64),
+    random: Random,
     /// Pairs that do not reach each other: from, to.
     pub(crate) cut: BTreeSet<(usize, usize)>,
     /// Who won which epoch, and which list has which generation.
@@ -61,6 +66,9 @@ impl Net {
             nodes: nodes.collect(),
             lives: 0,
             frames: Vec::new(),
+            saves: Vec::new(),
+            delays: (1, 0),
+            random: Random::new(0),
             cut: BTreeSet::new(),
             winners: BTreeMap::new(),
             lists: BTreeMap::new(),
@@ -94,6 +102,16 @@ impl Net {
         self.nodes[self.node(name)].quorum.as_ref().unwrap()
     }
 
+    /// A number below `bound`.
+    pub(crate) fn draw(&mut self, bound: u64) -> u64 {
+        self.random.up_to(bound.saturating_sub(1))
+    }
+
+    pub(crate) fn seeded(mut self, seed: u64) -> Self {
+        self.random = Random::new(seed);
+        self
+    }
+
     pub(crate) fn start(&mut self, node: usize) {
         self.lives += 1;
         let Node { id: name, file, disk, .. } = &self.nodes[node];
@@ -112,6 +130,13 @@ impl Net {
 
     pub(crate) fn kill(&mut self, node: usize) {
         self.nodes[node].quorum = None;
+        // What was being written is on the disk, or is not.
+        if let Some(place) = self.saves.iter().position(|(_, of, ..)| *of == node) {
+            let (.., ballot) = self.saves.remove(place);
+            if self.draw(2) == 0 {
+                self.nodes[node].disk = Some(ballot);
+            }
+        }
         self.nodes[node].wake_at = None;
         for other in 0..self.nodes.len() {
             let connection = Connection(self.nodes[node].connection);
@@ -129,20 +154,29 @@ impl Net {
 
     fn step(&mut self, node: usize, input: Input<Event>) {
         let now = self.at();
+        let mut stopped = None;
         let mut input = Some(input);
-        while let Some(next) = input.take() {
+        while let Some(next) = input.take().or_else(|| stopped.take()) {
             let Some(quorum) = &mut self.nodes[node].quorum else { return };
             let step = quorum.step(now, next);
             if let Some(Change::Elected(tenure)) = &step.change {
                 let winner = *self.winners.entry(tenure.term.epoch).or_insert(node);
                 assert_eq!(winner, node, "two winners of {:?}", tenure.term.epoch);
             }
+            if let Some(Change::Lost { term, .. }) = &step.change {
+                stopped = Some(Input::Stopped(term.epoch));
+            }
             let more = step.wake_at.is_some_and(|at| at <= now);
             self.nodes[node].wake_at = step.wake_at;
             match step.action {
-                Some(Action::Save(ballot)) => {
+                Some(Action::Save(ballot)) if self.delays.1 == 0 => {
                     input = Some(Input::Event(Event::Saved(ballot.promised)));
                     self.nodes[node].disk = Some(ballot);
+                }
+                Some(Action::Save(ballot)) => {
+                    let at = self.now + 1 + self.draw(self.delays.1);
+                    self.saves.push((at, node, self.nodes[node].connection, ballot));
+                    input = more.then_some(Input::Tick);
                 }
                 Some(Action::Send { to, message }) => {
                     self.send(node, to, &message);
@@ -178,7 +212,8 @@ impl Net {
                 continue;
             };
             let connection = self.nodes[from].connection;
-            self.frames.push((self.now + 1, from, target, connection, message.clone()));
+            let delay = self.draw(self.delays.0);
+            self.frames.push((self.now + 1 + delay, from, target, connection, message.clone()));
         }
     }
 
@@ -197,6 +232,16 @@ impl Net {
                     let connection = Connection(connection);
                     let event = Event::Received { from: place, connection, message };
                     self.step(to, Input::Event(event));
+                }
+            }
+            let (due, later): (Vec<_>, _) =
+                self.saves.drain(..).partition(|(at, ..)| *at <= self.now);
+            self.saves = later;
+            for (_, node, life, ballot) in due {
+                if self.nodes[node].quorum.is_some() && self.nodes[node].connection == life {
+                    let saved = Event::Saved(ballot.promised);
+                    self.nodes[node].disk = Some(ballot);
+                    self.step(node, Input::Event(saved));
                 }
             }
             for node in 0..self.nodes.len() {
@@ -230,6 +275,30 @@ impl Net {
             self.run(1);
         }
         is_so(self)
+    }
+
+    /// What every node says of itself.
+    pub(crate) fn told(&self) -> String {
+        let told = self.nodes.iter().map(|node| {
+            let quorum = node.quorum.as_ref();
+            let status = quorum.map(|quorum| (quorum.status(self.at()), quorum.lists()));
+            format!(
+                "{}: {:?}\n",
+                node.id,
+                status.map(|(status, lists)| (
+                    status.hindrance,
+                    status.unready,
+                    status.promised,
+                    lists.clone()
+                ))
+            )
+        });
+        told.collect()
+    }
+
+    /// Gives a node an order.
+    pub(crate) fn order(&mut self, node: usize, input: Input<Event>) {
+        self.step(node, input);
     }
 
     /// Asks the leader to change the list, as soon as it would.

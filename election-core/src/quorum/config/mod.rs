@@ -229,13 +229,15 @@ const MANY: usize = 9;
 const MIN_SPAN: Duration = Duration::from_millis(1);
 
 impl Config {
-    /// The configuration under the lists of a ballot, and these lists. A ballot of other members, or
-    /// under other settings, counts for nothing here: the voter judges it.
+    /// The configuration under the lists of a ballot, and these lists: the list in force is there, and
+    /// the one that this node was given is a wish. A ballot under other settings counts for nothing
+    /// here (the voter judges it), and none does when an operator has confirmed another list.
     pub(super) fn restored(mut self, restored: &Restored) -> (Self, Membership) {
         let given = &self.members;
         if let Restored::Ballot(ballot) = restored {
             let fits = |members: &Members| {
-                members.fingerprint() == ballot.members && members.has_the_same(given)
+                let confirmed = self.new_peers && !members.has_the_same(given);
+                members.fingerprint() == ballot.members && !confirmed
             };
             if let Some(members) = given.under(&ballot.lists).filter(fits) {
                 let id = self.preferred.and_then(|peer| given.id(peer));

@@ -16,7 +16,7 @@ use crate::{
         config::Config,
         machine::Quorum,
         members::{Fingerprint, Peer, PeerSet},
-        membership::{MemberChange, MemberList, Membership},
+        membership::{MemberChange, MemberList, Membership, Outline},
         message::{Action, Audience, Availability, Message},
         refusal::ChangeRefusal,
         state::{
@@ -253,18 +253,18 @@ impl Quorum {
         self.timers.set(Timer::Heartbeat, self.now);
     }
 
-    /// A heartbeat tells all which lists this node has recorded. Whoever has others, older ones as far
-    /// as it says, gets them; and so does whoever is to accept a proposal of this primary.
+    /// A heartbeat tells all which lists this node has recorded. Whoever has older ones, or has not
+    /// accepted what this node has, gets them.
     pub(crate) fn remind_of_lists(&mut self) {
         let outline = self.lists.recorded().outline(self.config.members());
         let is_first = outline.generation == 0 && outline.accepted.is_none();
         if is_first || !self.boot.permits_support() {
             return;
         }
-        let proposes = outline.accepted.is_some() && self.leadership.lead().is_some();
-        let lacks = |view: &View| {
-            let is_behind = view.differs && view.lists.generation <= outline.generation;
-            is_behind || proposes && view.lists.accepted != outline.accepted
+        let accepted = |outline: &Outline| outline.accepted.map(|(epoch, _)| epoch);
+        let lacks = |view: &View| match view.differs {
+            true => view.lists.generation <= outline.generation,
+            false => accepted(&view.lists) < accepted(&outline),
         };
         let to = |peer: &Peer| {
             let view = self.peers.get(*peer);

@@ -3,7 +3,7 @@
 use crate::{
     Epoch,
     quorum::{
-        members::{Fingerprint, Peer},
+        members::{Fingerprint, Members, Peer},
         membership::Membership,
         position::Position,
         state::peers::{Mask, bit, members_of},
@@ -76,6 +76,13 @@ impl Lists {
     /// These lists count from now on.
     pub(crate) fn count_by(&mut self, lists: Membership) {
         self.recorded = lists;
+    }
+
+    /// Whether this is the fingerprint of one of these lists.
+    pub(crate) fn know(&self, list: Fingerprint, members: &Members) -> bool {
+        let Membership { ids, origin, .. } = &self.recorded;
+        let of = |known| members.clone().with_list(ids.clone(), *origin, known).fingerprint();
+        self.recorded.lists().any(|known| of(*known) == list)
     }
 
     /// The newest list that is known to have been accepted, and that the next primary goes on with.

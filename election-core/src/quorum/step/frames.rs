@@ -125,8 +125,11 @@ impl Quorum {
         if !self.boot.is_settled() {
             let knows_itself =
                 !matches!(view.availability, Availability::Ineligible | Availability::Loading);
-            // In another list of members, the bit would mean another member.
-            let is_mutual = view.hears_me && knows_itself && !view.differs;
+            // In a strange list of members, the bit would mean another member.
+            let is_known =
+                view.list.is_none_or(|list| self.lists.know(list, self.config.members()));
+            let is_known = is_known && self.lists.knows(view.lists.accepted);
+            let is_mutual = view.hears_me && knows_itself && is_known;
             let epoch = heartbeat.epoch;
             let report = PeerReport { from, epoch, position: heartbeat.position, stamp, is_mutual };
             self.boot.listen(&report, self.config.timing.election);

@@ -2,6 +2,8 @@
 //!
 //! Rule: Changes of the list.
 
+mod walk;
+
 use super::*;
 use crate::net::{Net, add, id as name, remove};
 use election_core::quorum::ChangeRefusal;
