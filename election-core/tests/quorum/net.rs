@@ -4,8 +4,8 @@
 use election_core::{
     Change, Drift, Epoch, Incarnation, Input, Label, NodeId, Protocol, Random, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Config, Connection, Event, Fingerprint, MemberChange, Message,
-        Position, Quorum, Restored,
+        Action, Audience, Ballot, Config, Connection, Event, Fingerprint, MemberChange, Membership,
+        Message, Position, Quorum, Restored,
     },
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,13 +20,6 @@ pub(crate) struct Node {
     pub(crate) quorum: Option<Quorum>,
     wake_at: Option<Timestamp>,
     connection: u64,
-}
-
-impl Node {
-    /// It is given this list from its next start on.
-    pub(crate) fn given(&mut self, file: &[&'static str]) {
-        self.file = file.to_vec();
-    }
 }
 
 pub(crate) struct Net {
@@ -114,6 +107,9 @@ impl Net {
 
     pub(crate) fn start(&mut self, node: usize) {
         self.lives += 1;
+        if let Some(ballot) = &self.nodes[node].disk {
+            self.nodes[node].file = newest(&ballot.lists, self.nodes[node].id);
+        }
         let Node { id: name, file, disk, .. } = &self.nodes[node];
         let config =
             Config::builder(id(name), file.iter().map(|it| id(it)), Label::new("a").unwrap());
@@ -322,6 +318,17 @@ impl Net {
             self.cut.extend([(node, other), (other, node)]);
         }
     }
+}
+
+/// The members of the newest list that has this one.
+fn newest(lists: &Membership, me: &str) -> Vec<&'static str> {
+    let accepted = lists.accepted().map(|(_, list)| list);
+    let newest_first = accepted.into_iter().chain([lists.established()]).chain(lists.parent());
+    let names = newest_first.map(|list| {
+        let ids = list.voters.members().map(|peer| lists.ids()[peer.index()].clone().unwrap());
+        ids.map(|id| &*id.as_str().to_owned().leak()).collect::<Vec<_>>()
+    });
+    names.into_iter().find(|names| names.contains(&me)).unwrap()
 }
 
 pub(crate) fn add(name: &str) -> MemberChange {

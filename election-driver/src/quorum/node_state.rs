@@ -205,7 +205,8 @@ mod tests {
         Alert, Epoch, Incarnation, Label, NodeId,
         quorum::{
             Attestation, Availability, Ballot, Config, Connection, Extension, Heartbeat, Held,
-            Maintenance, Message, Peer, PeerSet, Restored, Role, Stamp, UnixMillis,
+            Maintenance, Membership, Message, Outline, Peer, PeerSet, Restored, Role, Stamp,
+            UnixMillis,
         },
     };
     use futures_lite::future::{block_on, poll_once};
@@ -230,6 +231,7 @@ mod tests {
             voted_for: None,
             incarnation: life(1),
             members: config.members().fingerprint(),
+            lists: Membership::first(config.members()),
             floor: Position::default(),
             maintenance: Maintenance::default(),
             pause: None,
@@ -343,6 +345,7 @@ mod tests {
             fingerprint: locked.state.quorum().config().members().fingerprint(),
             hears: PeerSet::from_bits(0b11),
             holds: Held::new(0),
+            lists: Outline::default(),
         };
         let message = Message::Heartbeat(Heartbeat {
             epoch: Epoch::new(4),

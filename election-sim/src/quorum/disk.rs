@@ -131,16 +131,19 @@ impl Disk {
 mod tests {
     use super::*;
     use election_core::{
-        Epoch, Incarnation,
-        quorum::{Fingerprint, Maintenance, Position},
+        Epoch, Incarnation, NodeId,
+        quorum::{Fingerprint, Maintenance, Members, Membership, Position},
     };
 
     fn ballot(promised: u64) -> Ballot {
+        let me = NodeId::new("a").unwrap();
+        let members = Members::new(vec![me.clone()], &me).unwrap();
         Ballot {
             promised: Epoch::new(promised),
             voted_for: None,
             incarnation: Incarnation::new(uuid::Uuid::from_u128(7)),
             members: Fingerprint::new(1),
+            lists: Membership::first(&members),
             floor: Position::default(),
             maintenance: Maintenance::default(),
             pause: None,

@@ -79,6 +79,7 @@ pub(super) fn frame(message: &Message) -> String {
             let agreed = if *agreed { "" } else { " proposed" };
             format!("MAINTENANCE #{} {paused}{agreed}", record.number)
         }
+        Message::Lists { lists, .. } => format!("LISTS {}", lists.established().generation),
     }
 }
 

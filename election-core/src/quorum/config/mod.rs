@@ -15,7 +15,7 @@ use crate::{
             timing::Timing,
         },
         members::{Members, Peer},
-        membership::Membership,
+        membership::{MemberList, Membership},
         state::voter::Restored,
     },
     time::FASTEST_SLEW,
@@ -229,15 +229,17 @@ const MANY: usize = 9;
 const MIN_SPAN: Duration = Duration::from_millis(1);
 
 impl Config {
-    /// The configuration under the lists of a ballot, and these lists: the list in force is there, and
-    /// the one that this node was given is a wish. A ballot under other settings counts for nothing
-    /// here (the voter judges it), and none does when an operator has confirmed another list.
+    /// The configuration under the lists of a ballot, and these lists: the list in force is there. The
+    /// one that this node was given has to be among them, in force, the one before or the next. A
+    /// ballot of others, or under other settings, counts for nothing here: the voter judges it.
     pub(super) fn restored(mut self, restored: &Restored) -> (Self, Membership) {
         let given = &self.members;
         if let Restored::Ballot(ballot) = restored {
+            let Membership { ids, origin, .. } = &ballot.lists;
             let fits = |members: &Members| {
-                let confirmed = self.new_peers && !members.has_the_same(given);
-                members.fingerprint() == ballot.members && !confirmed
+                let of = |list| members.clone().with_list(ids.clone(), *origin, list);
+                let is_known = |list: &MemberList| of(*list).has_the_same(given);
+                members.fingerprint() == ballot.members && ballot.lists.lists().any(is_known)
             };
             if let Some(members) = given.under(&ballot.lists).filter(fits) {
                 let id = self.preferred.and_then(|peer| given.id(peer));

@@ -78,8 +78,7 @@ fn a_node_without_its_ballot_or_data_says_so() {
     let mut hand = Hand::new(config(3, A), &Restored::Unusable);
     hand.run_to(BOOTED);
     assert_eq!(hindrance(&hand), Some(Hindrance::BallotUnusable));
-    let slower = config(3, A).down_after(core::time::Duration::from_secs(6));
-    let mut hand = Hand::new(slower, &Restored::Ballot(ballot(3, 5, None)));
+    let mut hand = Hand::new(config(5, A), &Restored::Ballot(ballot(3, 5, None)));
     hand.run_to(BOOTED);
     assert_eq!(hindrance(&hand), Some(Hindrance::MembersChanged));
     let mut hand = Hand::with_data(config(3, A), &Restored::Ballot(ballot(3, 5, None)), None);

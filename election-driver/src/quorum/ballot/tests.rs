@@ -17,6 +17,7 @@ fn ballot(promised: u64) -> Ballot {
         voted_for: Some(NodeId::new("n2").unwrap()),
         incarnation: Incarnation::new(Uuid::from_u128(7)),
         members: Fingerprint::new(9),
+        lists: Membership::first(&crate::quorum::fake::members("a")),
         floor: Position::default(),
         maintenance: Maintenance::default(),
         pause: None,

@@ -28,7 +28,7 @@ pub(in crate::quorum) fn life(number: u128) -> Incarnation {
 
 /// A message that any node takes and that changes nothing.
 pub(in crate::quorum) fn accept(stamp: Stamp) -> Message {
-    Message::Accept { epoch: Epoch::new(3), stamp: Some(stamp) }
+    Message::Accept { epoch: Epoch::new(3), stamp: Some(stamp), accepted: None }
 }
 
 /// This message as `of` sends it.

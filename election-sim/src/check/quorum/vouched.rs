@@ -41,7 +41,10 @@ impl Books {
                     self.vouch(*from, at);
                 }
             }
-            Message::Offer { .. } | Message::Maintenance { .. } | Message::Announce { .. } => {}
+            Message::Offer { .. }
+            | Message::Maintenance { .. }
+            | Message::Lists { .. }
+            | Message::Announce { .. } => {}
         }
     }
 

@@ -23,6 +23,7 @@ pub(super) enum Kind {
     Accept,
     Announce,
     Maintenance,
+    Lists,
 }
 
 /// The frames sent over one link in this instant that have not arrived, in order: the numbers of
@@ -68,6 +69,7 @@ impl Frame {
             Message::Accept { .. } => Kind::Accept,
             Message::Announce { .. } => Kind::Announce,
             Message::Maintenance { .. } => Kind::Maintenance,
+            Message::Lists { .. } => Kind::Lists,
         }
     }
 
@@ -108,6 +110,7 @@ impl Frame {
             Message::Offer { stamp, .. }
             | Message::Accept { stamp, .. }
             | Message::Maintenance { stamp, .. }
+            | Message::Lists { stamp, .. }
             | Message::Announce { stamp, .. } => {
                 if let Some(stamp) = stamp {
                     stamp.at = stamp.at - from;

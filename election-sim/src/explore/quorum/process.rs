@@ -167,7 +167,10 @@ impl Process {
                         self.vouch(*from, at);
                     }
                 }
-                Message::Offer { .. } | Message::Maintenance { .. } | Message::Announce { .. } => {}
+                Message::Offer { .. }
+                | Message::Maintenance { .. }
+                | Message::Lists { .. }
+                | Message::Announce { .. } => {}
             },
             _ => {}
         }
@@ -274,7 +277,8 @@ impl Process {
                         let (epoch, life) = (small(*epoch), host.life);
                         told.said.push(Said::Leads { epoch, life, elected: true });
                     }
-                    (Message::Accept { .. }, Audience::All) | (Message::Maintenance { .. }, _) => {}
+                    (Message::Accept { .. }, Audience::All)
+                    | (Message::Maintenance { .. } | Message::Lists { .. }, _) => {}
                 }
                 told.frames.push((to, message));
             }

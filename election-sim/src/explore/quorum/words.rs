@@ -74,6 +74,7 @@ fn frame(model: &Quorum, state: &State, place: Place) -> String {
             let agreed = if *agreed { "" } else { " proposed" };
             format!("MAINTENANCE {}{agreed}", record.number)
         }
+        Message::Lists { lists, .. } => format!("LISTS {}", lists.established().generation),
     };
     let late = if matches!(place, Place::Late(_)) { " (late)" } else { "" };
     let (from, to) = (node_name(usize::from(frame.from)), node_name(usize::from(frame.to)));

@@ -5,8 +5,8 @@ use super::elector::{Deed, Elector, Said, Tunables, system_jitter};
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, Loss, Protocol, Step, Tenure, Term, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Config, Event, Heartbeat, Maintenance, Members, Message, Peer,
-        Position, Restored, Role,
+        Action, Audience, Ballot, Config, Event, Heartbeat, Maintenance, Members, Membership,
+        Message, Peer, Position, Restored, Role,
     },
 };
 use std::{collections::VecDeque, time::Duration};
@@ -123,7 +123,7 @@ impl Legacy {
             Message::Accept { epoch, .. } => self.elector.accept(from, epoch.get()),
             Message::Announce { epoch, .. } => self.elector.announcement(from, epoch.get()),
             // A verb that it does not know. Nobody sends it one.
-            Message::Maintenance { .. } => {}
+            Message::Maintenance { .. } | Message::Lists { .. } => {}
         }
     }
 
@@ -145,6 +145,7 @@ impl Legacy {
                     voted_for: vote.and_then(|peer| self.members.id(peer)).cloned(),
                     incarnation: Self::WRITER,
                     members: self.members.fingerprint(),
+                    lists: Membership::first(&self.members),
                     floor: Position::default(),
                     maintenance: Maintenance::default(),
                     pause: None,
@@ -161,7 +162,8 @@ impl Legacy {
                 all(Message::Offer { epoch, position, stamp: None })
             }
             Deed::Accept(epoch, to) => {
-                let message = Message::Accept { epoch: Epoch::new(epoch), stamp: None };
+                let message =
+                    Message::Accept { epoch: Epoch::new(epoch), stamp: None, accepted: None };
                 Some(Action::Send { to: Audience::One(to), message })
             }
             Deed::Announce(epoch) => {
@@ -211,6 +213,7 @@ impl Protocol for Legacy {
             // It knows neither of fitness nor of maintenance.
             Input::Event(
                 Event::Health(_)
+                | Event::ChangeMembers(_)
                 | Event::HandOver(_)
                 | Event::Disconnected { .. }
                 | Event::Pause(_)
