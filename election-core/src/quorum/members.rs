@@ -185,6 +185,13 @@ impl Members {
         Some(self.clone().with_list(lists.ids.clone(), lists.origin, lists.established).at(me))
     }
 
+    /// The fingerprint of the list in force of these lists, under the same settings.
+    #[must_use]
+    pub fn fingerprint_of(&self, lists: &Membership) -> Fingerprint {
+        let Membership { ids, origin, established, .. } = lists;
+        self.clone().with_list(ids.clone(), *origin, *established).fingerprint()
+    }
+
     /// Whether both lists have the same members in the same roles.
     #[must_use]
     pub fn has_the_same(&self, other: &Self) -> bool {

@@ -17,6 +17,7 @@ pub(crate) struct Beat {
     pub(crate) holds: Held,
     /// The fingerprint of its list of members, if it has another list.
     pub(crate) list: Option<u64>,
+    pub(crate) lists: Outline,
 }
 
 /// The heartbeat of a replica without a primary.
@@ -33,6 +34,7 @@ pub(crate) fn replica(epoch: u64) -> Beat {
         token: 0,
         holds: Held::default(),
         list: None,
+        lists: Outline::default(),
     }
 }
 
@@ -98,7 +100,7 @@ impl Hand {
             fingerprint,
             hears,
             holds,
-            lists: Outline::default(),
+            lists: beat.lists,
         });
         Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
     }

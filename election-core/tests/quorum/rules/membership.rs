@@ -2,6 +2,7 @@
 //!
 //! Rule: Changes of the list.
 
+mod steps;
 mod walk;
 
 use super::*;

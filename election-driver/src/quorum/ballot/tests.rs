@@ -1,7 +1,7 @@
 use super::*;
 use election_core::{
     Epoch, Incarnation, NodeId,
-    quorum::{Fingerprint, Maintenance, Position},
+    quorum::{Fingerprint, Maintenance, Membership, Position},
 };
 use rustix::fs::{CWD, mknodat};
 use std::{fs::OpenOptions, os::unix::fs::PermissionsExt as _};
