@@ -9,8 +9,8 @@ use election_core::{
     Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, Connection, Event, Extension,
-        Fingerprint, Heartbeat, Held, Maintenance, Members, Message, Peer, PeerSet, Position,
-        Quorum, Restored, Role, Stamp, UnixMillis,
+        Fingerprint, Heartbeat, Held, Maintenance, MemberChange, Members, Membership, Message,
+        Outline, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp, UnixMillis,
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -75,6 +75,10 @@ enum Act {
     Pause(Option<u16>),
     Resume,
     WallClock(u32),
+    Change {
+        adds: bool,
+        place: u8,
+    },
     Resign,
     Stopped(u8),
     Withdraw,
@@ -103,6 +107,13 @@ enum Said {
     },
     Announce {
         epoch: u8,
+        life: Option<u8>,
+    },
+    Lists {
+        adds: bool,
+        place: u8,
+        epoch: u8,
+        holds: bool,
         life: Option<u8>,
     },
     Record {
@@ -135,6 +146,8 @@ struct Run {
     quorum: Quorum,
     config: Config,
     members: Members,
+    /// The lists that were told last.
+    told: Option<Membership>,
     count: u8,
     now: Timestamp,
     latest: Timestamp,
@@ -162,6 +175,7 @@ impl Run {
                     voted_for,
                     incarnation: life(9),
                     members: list,
+                    lists: members.first_lists(),
                     floor: Position { history: 0, offset: u64::from(*floor) },
                     maintenance: Maintenance::default(),
                     pause: None,
@@ -179,6 +193,7 @@ impl Run {
             quorum,
             config,
             members,
+            told: None,
             count,
             now: Timestamp::ZERO,
             latest: Timestamp::ZERO,
@@ -204,6 +219,7 @@ impl Run {
                 Act::Votes => self.receive_from_all(|run| Message::Accept {
                     epoch: run.quorum.promised(),
                     stamp: run.stamp(Some(0)),
+                    accepted: None,
                 }),
                 act => {
                     if let Some(input) = self.input(act) {
@@ -264,6 +280,7 @@ impl Run {
             Act::Pause(lasts) => {
                 Event::Pause(lasts.map(|millis| Duration::from_millis(u64::from(millis))))
             }
+            Act::Change { adds, place } => Event::ChangeMembers(change(adds, place)),
             Act::Resume => Event::Resume,
             Act::WallClock(millis) => Event::WallClock(UnixMillis(u64::from(millis))),
         }))
@@ -292,13 +309,14 @@ impl Run {
                         Availability::Loading,
                     ][usize::from(says % 8)],
                     nominee: nominee.map(|place| self.peer(place)),
-                    fingerprint: if other_list {
-                        Fingerprint::new(1)
-                    } else {
-                        self.members.fingerprint()
+                    fingerprint: match (&self.told, other_list) {
+                        (None, true) => Fingerprint::new(1),
+                        (Some(told), true) => self.members.fingerprint_of(told),
+                        (_, false) => self.quorum.config().members().fingerprint(),
                     },
                     hears: PeerSet::from_bits(if says < 32 { 0 } else { u64::MAX }),
                     holds: Held::new(u64::from(says) * u64::from(epoch % 2)),
+                    lists: self.outline(other_list),
                 });
                 let (epoch, position) = (number(epoch), at(offset));
                 Message::Heartbeat(Heartbeat { epoch, role, position, extension })
@@ -309,7 +327,16 @@ impl Run {
                 stamp: self.stamp(life),
             },
             Said::Accept { epoch, life } => {
-                Message::Accept { epoch: number(epoch), stamp: self.stamp(life) }
+                let accepted = self.outline(true).accepted;
+                Message::Accept { epoch: number(epoch), stamp: self.stamp(life), accepted }
+            }
+            Said::Lists { adds, place, epoch, holds, life } => {
+                let (of, change) = (self.quorum.lists(), change(adds, place));
+                let next = of.propose(number(epoch).max(Epoch::new(1)), &change);
+                let next = if holds { next.and_then(|next| next.establish()) } else { next };
+                let (epoch, stamp) = (self.quorum.promised(), self.stamp(life));
+                let lists = next.unwrap_or_else(|| of.clone());
+                Message::Lists { epoch, lists: lists.into(), stamp }
             }
             Said::Record { number, issuer, primary, left, paused, agreed, life } => {
                 let issuer = self.peer(issuer);
@@ -352,9 +379,13 @@ impl Run {
                 .map_or(Attestation::None, Attestation::Echo),
             availability: if down { Availability::Free } else { Availability::Busy },
             nominee: None,
-            fingerprint: self.members.fingerprint(),
+            fingerprint: self.quorum.config().members().fingerprint(),
             hears: PeerSet::from_bits(u64::MAX),
             holds: Held::default(),
+            lists: Outline {
+                generation: self.quorum.lists().established().generation,
+                accepted: self.outline(true).accepted,
+            },
         };
         Message::Heartbeat(Heartbeat {
             epoch: self.quorum.promised(),
@@ -362,6 +393,14 @@ impl Run {
             position: Position::default(),
             extension: Some(extension),
         })
+    }
+
+    /// What a peer says of its lists: those that were told last, or none but the first.
+    fn outline(&self, told: bool) -> Outline {
+        let Some(told) = self.told.as_ref().filter(|_| told) else { return Outline::default() };
+        let next = told.establish().map(|next| self.members.fingerprint_of(&next));
+        let accepted = told.accepted().map(|(epoch, _)| epoch).zip(next);
+        Outline { generation: told.established().generation, accepted }
     }
 
     /// One of a peer's lives, at about now; what is missing is missing from old peers' frames.
@@ -384,6 +423,9 @@ impl Run {
     }
 
     fn step(&mut self, input: Input<Event>) {
+        if let Input::Event(Event::Received { message: Message::Lists { lists, .. }, .. }) = &input {
+            self.told = Some((**lists).clone());
+        }
         let step = self.quorum.step(self.now, input);
         self.latest = self.latest.max(self.now);
         match step.change {
@@ -412,7 +454,8 @@ impl Run {
         let tenure = self.quorum.tenure(self.now);
         assert_eq!(tenure.as_ref().map(|tenure| tenure.term.epoch), self.leads);
         if let Some(tenure) = tenure {
-            assert!(self.count == 1 || tenure.until <= self.latest + self.config.trust_window());
+            let alone = self.quorum.config().members().count() == 1;
+            assert!(alone || tenure.until <= self.latest + self.config.trust_window());
         }
     }
 
@@ -428,13 +471,22 @@ impl Run {
                 let Audience::One(to) = to else { panic!("a vote for everybody") };
                 voted(*epoch, to);
             }
-            Message::Heartbeat(_) | Message::Maintenance { .. } | Message::Announce { .. } => {}
+            Message::Heartbeat(_)
+            | Message::Maintenance { .. }
+            | Message::Lists { .. }
+            | Message::Announce { .. } => {}
         }
         let stamp = message.stamp().copied();
         let stamp = stamp.expect("whoever sends says who it is");
         assert_eq!(stamp.incarnation, life(0));
         self.sent.push(stamp.at);
     }
+}
+
+/// Somebody joins who has one place more than there are, or a member leaves.
+fn change(adds: bool, place: u8) -> MemberChange {
+    let id = id(Peer::new(place % 9));
+    if adds { MemberChange::Add { id, witness: place > 127 } } else { MemberChange::Remove(id) }
 }
 
 /// Few epochs, so that scripts meet them again.

@@ -4,8 +4,8 @@ use crate::{
     Epoch, Incarnation, NodeId,
     quorum::{
         maintenance::{Maintenance, Remainder},
-        members::Fingerprint,
         membership::Membership,
+        places::Fingerprint,
         position::Position,
     },
 };

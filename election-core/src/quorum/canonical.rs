@@ -16,8 +16,8 @@ use crate::{
     Epoch, Random, Timestamp,
     quorum::{
         machine::Quorum,
-        members::Peer,
         message::{Availability, Role, Stamp},
+        places::Peer,
         position::Position,
         state::{
             alerts::{Alerts, Published},

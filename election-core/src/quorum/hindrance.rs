@@ -6,11 +6,7 @@
 
 use crate::{
     Epoch, NodeId, Timestamp,
-    quorum::{
-        members::{Members, Peer},
-        message::Availability,
-        position::Position,
-    },
+    quorum::{members::Members, message::Availability, places::Peer, position::Position},
 };
 use core::fmt;
 

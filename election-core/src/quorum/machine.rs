@@ -4,9 +4,9 @@ use crate::{
     Alert, Epoch, Incarnation, Label, NodeId, Random, Tenure, Term, Timestamp,
     quorum::{
         config::Config,
-        members::{Fingerprint, Peer},
         membership::Membership,
         message::Role,
+        places::{Fingerprint, Peer},
         position::Position,
         state::{
             alerts::{Alerts, Published},

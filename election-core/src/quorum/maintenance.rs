@@ -1,6 +1,6 @@
 //! The record that says whether automatic failover is paused.
 
-use crate::quorum::members::Peer;
+use crate::quorum::places::Peer;
 use core::{fmt, time::Duration};
 
 #[cfg(doc)]

@@ -2,118 +2,13 @@
 
 use crate::{
     Namespace, NodeId,
-    quorum::membership::{MemberList, Membership},
+    quorum::{
+        membership::{Membership, Outline},
+        places::{Fingerprint, MemberList, Peer, PeerSet},
+    },
     random::fnv1a,
 };
 use alloc::sync::Arc;
-
-/// A member, as its place. The places of a cluster's first list are in the order of the ids; a member
-/// that joins later gets a free one, and keeps it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Peer(u8);
-
-impl Peer {
-    /// A place that no list has.
-    pub(super) const NOBODY: Self = Self(u8::MAX);
-
-    /// The member at this place.
-    #[must_use]
-    pub const fn new(place: u8) -> Self {
-        Self(place)
-    }
-
-    /// The place.
-    #[must_use]
-    pub const fn place(self) -> u8 {
-        self.0
-    }
-
-    /// The place, for indexing.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A set of members, with one bit for the place of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct PeerSet(u64);
-
-impl PeerSet {
-    /// The set with these bits; the lowest bit stands for the first place.
-    #[must_use]
-    pub const fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    /// The bits.
-    #[must_use]
-    pub const fn bits(self) -> u64 {
-        self.0
-    }
-
-    /// The number of members in it.
-    #[must_use]
-    pub fn count(self) -> usize {
-        usize::try_from(self.0.count_ones()).unwrap_or(usize::MAX)
-    }
-
-    /// The members in it, in order.
-    pub fn members(self) -> impl Iterator<Item = Peer> {
-        let mut rest = self.0;
-        core::iter::from_fn(move || {
-            let lowest = rest.trailing_zeros();
-            rest &= rest.wrapping_sub(1);
-            u8::try_from(lowest).ok().filter(|place| *place < 64).map(Peer)
-        })
-    }
-
-    /// Whether a member is in it.
-    #[must_use]
-    pub const fn contains(self, peer: Peer) -> bool {
-        peer.index() < 64 && self.0 & (1 << peer.index()) != 0
-    }
-
-    /// The set with this member.
-    #[must_use]
-    pub const fn with(self, peer: Peer) -> Self {
-        Self(self.0 | 1 << (peer.index() & 63))
-    }
-
-    /// The set without this member.
-    #[must_use]
-    pub const fn without(self, peer: Peer) -> Self {
-        Self(self.0 & !(1 << (peer.index() & 63)))
-    }
-
-    /// The members that both sets have.
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-}
-
-/// A number that two nodes share exactly if they have the same list of members, the same `down_after`
-/// and the same name of the cluster.
-///
-/// If lists differ between nodes, two majorities may have no common member: two members of an old
-/// list of three, and the other three members of a new list of five.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Fingerprint(u64);
-
-impl Fingerprint {
-    /// The fingerprint with this number.
-    #[must_use]
-    pub const fn new(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// The number.
-    #[must_use]
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
 
 /// The members of a cluster, and which of them this node is. Cheap to clone.
 ///
@@ -135,7 +30,7 @@ pub struct Members {
 
 impl Members {
     /// The largest number of members. Every member talks to every other.
-    pub const MOST: usize = 63;
+    pub const MOST: usize = Membership::MOST;
 
     /// The members with these ids, in any order; `None` if `me` is not among them, an id occurs
     /// twice, or there are too many. (The configuration says which.)
@@ -147,11 +42,11 @@ impl Members {
             return None;
         }
         let place = ids.iter().position(|id| id == me)?;
-        let me = Peer(u8::try_from(place).ok()?);
-        let voters = PeerSet(u64::MAX >> (64 - ids.len()));
+        let me = Peer::new(u8::try_from(place).ok()?);
+        let voters = PeerSet::from_bits(u64::MAX >> (64 - ids.len()));
         let list = MemberList { generation: 0, voters, witnesses: PeerSet::default() };
         let ids = ids.into_iter().map(Some).collect();
-        Some(Self { ids, me, list, origin: Fingerprint(0), down_after: 0, cluster: 0 })
+        Some(Self { ids, me, list, origin: Fingerprint::new(0), down_after: 0, cluster: 0 })
     }
 
     /// The same members, of which these are witnesses: they vote, but have no data and never lead.
@@ -177,6 +72,21 @@ impl Members {
     ) -> Self {
         (self.ids, self.origin, self.list) = (ids, origin, list);
         self
+    }
+
+    /// The lists of a cluster that begins with this one.
+    #[must_use]
+    pub fn first_lists(&self) -> Membership {
+        Membership::first(self.ids.clone(), self.fingerprint(), self.list)
+    }
+
+    /// What others are told of these lists, without names.
+    pub(super) fn outline(&self, lists: &Membership) -> Outline {
+        let Membership { ids, origin, established, .. } = lists;
+        let accepted = lists.accepted.map(|(epoch, list)| {
+            (epoch, self.clone().with_list(ids.clone(), *origin, list).fingerprint())
+        });
+        Outline { generation: established.generation, accepted }
     }
 
     /// The same node under these lists; `None` if they do not have it.
@@ -281,36 +191,37 @@ impl Members {
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Peer> {
         let is_it = |known: &Option<NodeId>| known.as_ref().is_some_and(|it| it.as_str() == id);
-        u8::try_from(self.ids.iter().position(is_it)?).ok().map(Peer)
+        u8::try_from(self.ids.iter().position(is_it)?).ok().map(Peer::new)
     }
 
     /// Every member but this node, by place, and everybody else whom this node speaks to.
     pub fn others(&self) -> impl Iterator<Item = Peer> + use<> {
         let known = (0..).zip(&*self.ids).filter(|(_, id)| id.is_some());
         let all = known.fold(0, |all, (place, _)| all | 1 << place);
-        PeerSet(all).without(self.me).members()
+        PeerSet::from_bits(all).without(self.me).members()
     }
 
     /// The fingerprint of the list, in whatever order it was given, and of the `down_after` of a
     /// [`Config`](super::Config): 64-bit FNV-1a over the sorted ids, each followed by a byte (one for a
     /// witness, zero for any other member), and over the eight bytes of `down_after` in nanoseconds,
     /// least first, if it is known, and over the eight bytes of the same hash of the cluster's name, if it
-    /// has one. Of a later list than the cluster's first, also over its generation and the fingerprint of
-    /// the first.
+    /// has one. Of a later list than the cluster's first, also over the place of each member, its generation
+    /// and the fingerprint of the first.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let mut ids: alloc::vec::Vec<_> = self.list.voters.members().collect();
         ids.sort_by_key(|peer| self.id(*peer));
         let bytes = ids.into_iter().flat_map(|peer| {
             let id = self.id(peer).map_or("", NodeId::as_str);
-            id.bytes().chain([u8::from(self.is_witness(peer))])
+            let place = (self.list.generation != 0).then_some(peer.place());
+            id.bytes().chain([u8::from(self.is_witness(peer))]).chain(place)
         });
         let agreed = (self.down_after != 0).then(|| self.down_after.to_le_bytes());
         let named = (self.cluster != 0).then(|| self.cluster.to_le_bytes());
         let later = (self.list.generation != 0)
-            .then(|| [self.list.generation, self.origin.0].map(u64::to_le_bytes));
+            .then(|| [self.list.generation, self.origin.get()].map(u64::to_le_bytes));
         let numbers = [agreed, named].into_iter().flatten().chain(later.into_iter().flatten());
-        Fingerprint(fnv1a(bytes.chain(numbers.flatten())))
+        Fingerprint::new(fnv1a(bytes.chain(numbers.flatten())))
     }
 }
 
@@ -329,7 +240,7 @@ mod tests {
         let members = members(&["b", "Z", "a10", "a9"], "a9").unwrap();
         let order = ["Z", "a10", "a9", "b"];
         assert_eq!(order.map(|id| members.find(id).unwrap().index()), [0, 1, 2, 3]);
-        assert_eq!(members.me(), Peer(2));
+        assert_eq!(members.me(), Peer::new(2));
         assert_eq!(members.others().map(Peer::index).collect::<Vec<_>>(), [0, 1, 3]);
         assert_eq!(members.find("nobody"), None);
     }
@@ -378,7 +289,7 @@ mod tests {
             list.clone().with_witnesses(&ids)
         };
         let one = with(&["c"]).unwrap();
-        assert!(one.is_witness(Peer(2)) && !one.is_witness(Peer(1)));
+        assert!(one.is_witness(Peer::new(2)) && !one.is_witness(Peer::new(1)));
         assert_eq!((one.count(), one.quorum(), one.data_nodes()), (3, 2, 2));
         assert_ne!(one.fingerprint(), list.fingerprint());
         assert_ne!(one.fingerprint(), with(&["b"]).unwrap().fingerprint());

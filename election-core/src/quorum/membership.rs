@@ -8,56 +8,9 @@
 
 use crate::{
     Epoch, NodeId,
-    quorum::members::{Fingerprint, Members, Peer, PeerSet},
+    quorum::places::{Fingerprint, MemberList, Peer, PeerSet},
 };
 use alloc::{sync::Arc, vec::Vec};
-
-/// One list of members, by their places in a [`Membership`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MemberList {
-    /// How many lists came before it.
-    pub generation: u64,
-    /// Who is a member, and so votes.
-    pub voters: PeerSet,
-    /// Which of them are witnesses.
-    pub witnesses: PeerSet,
-}
-
-impl MemberList {
-    /// The number of votes that make a majority: `N/2 + 1`.
-    #[must_use]
-    pub fn quorum(&self) -> usize {
-        self.voters.count() / 2 + 1
-    }
-
-    /// Whether these nodes are a majority of it.
-    #[must_use]
-    pub fn is_majority(&self, nodes: PeerSet) -> bool {
-        nodes.intersection(self.voters).count() >= self.quorum()
-    }
-
-    /// The member that one of two lists has and the other has not.
-    pub(super) fn changed_from(&self, parent: &Self) -> PeerSet {
-        PeerSet::from_bits(self.voters.bits() ^ parent.voters.bits())
-    }
-
-    /// Whether it may come after `parent`: it has one member more or less, and everybody else has the
-    /// role of before.
-    fn follows(&self, parent: &Self) -> bool {
-        let changed = self.changed_from(parent);
-        let common = self.voters.intersection(parent.voters);
-        self.generation == parent.generation + 1
-            && changed.count() == 1
-            && self.witnesses.intersection(common) == parent.witnesses.intersection(common)
-            && self.is_whole()
-    }
-
-    /// Whether it has a member that could lead, and no witness that is no member.
-    fn is_whole(&self) -> bool {
-        let witnesses = self.witnesses.bits();
-        witnesses & !self.voters.bits() == 0 && self.voters.bits() & !witnesses != 0
-    }
-}
 
 /// A change of the list by one member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -108,22 +61,19 @@ impl Membership {
         let all = whole.lists().fold(0, |all, list| all | list.voters.bits());
         let known = (0..).zip(&*whole.ids).filter(|(_, id)| id.is_some());
         let known = known.fold(0, |all, (place, _)| all | 1_u64.checked_shl(place).unwrap_or(0));
-        let fits = whole.ids.len() <= Members::MOST && unique && all == known;
+        let fits = whole.ids.len() <= Self::MOST && unique && all == known;
         let follow = parent.is_none_or(|parent| parent.is_whole() && established.follows(&parent))
             && accepted.is_none_or(|(_, list)| list.follows(&established));
         (fits && follow && established.is_whole()).then_some(whole)
     }
 
     /// The first list of a cluster.
-    #[must_use]
-    pub fn first(members: &Members) -> Self {
-        Self {
-            ids: members.ids.clone(),
-            origin: members.fingerprint(),
-            established: members.list(),
-            parent: None,
-            accepted: None,
-        }
+    pub(super) const fn first(
+        ids: Arc<[Option<NodeId>]>,
+        origin: Fingerprint,
+        established: MemberList,
+    ) -> Self {
+        Self { ids, origin, established, parent: None, accepted: None }
     }
 
     /// Every member, by place.
@@ -201,6 +151,8 @@ impl Membership {
         next.filter(Self::fits_a_frame)
     }
 
+    /// The most members, and places of members.
+    pub const MOST: usize = 63;
     /// The most bytes of all ids in a frame, a separator for each included.
     pub const MOST_BYTES: usize = 600;
 
@@ -237,15 +189,6 @@ impl Membership {
         let (_, established) = self.accepted?;
         let parent = Some(self.established);
         Some(Self { established, parent, ..self.clone() }.without_proposal())
-    }
-
-    /// What others must know of them without their names.
-    pub(super) fn outline(&self, members: &Members) -> Outline {
-        let accepted = self.accepted.map(|(epoch, list)| {
-            let ids = self.ids.clone();
-            (epoch, members.clone().with_list(ids, self.origin, list).fingerprint())
-        });
-        Outline { generation: self.established.generation, accepted }
     }
 }
 

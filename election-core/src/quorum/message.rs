@@ -5,8 +5,8 @@ use crate::{
     quorum::{
         ballot::Ballot,
         maintenance::{Held, Maintenance, UnixMillis},
-        members::{Fingerprint, Peer, PeerSet},
         membership::{MemberChange, Membership, Outline},
+        places::{Fingerprint, Peer, PeerSet},
         position::Position,
     },
 };

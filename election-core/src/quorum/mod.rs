@@ -1,4 +1,4 @@
-//! Leadership decided by a majority of a fixed set of nodes.
+//! Leadership decided by a majority of a set of nodes, which changes by one node at a time.
 //!
 //! # The idea
 //!
@@ -128,8 +128,21 @@
 //!   connection. If a second life is heard before the first is known to be gone, neither counts.
 //!   The second may be a restart of a host that lost its power. If both go on speaking, the node
 //!   reports them ([`Alert::DuplicateId`]).
-//! * **Lists of members.** A node that hears another with another list does not vote: both lists may
-//!   have a majority. But a node whose list differs from that of its own ballot neither votes nor
+//! * **Changes of the list.** The list in force is in the ballots; what a node is given at its start
+//!   is the first one. A primary proposes the next list, with one member more or less. Voters that
+//!   follow it record that they accept it in its epoch, together with their vote in that epoch, and say
+//!   so from then on. A list is in force once majorities of the old list and of the new one have
+//!   accepted it in one epoch, have all data that the primary had when it proposed it, and support the
+//!   primary; a new member is among them. Until then the old list rules. A vote carries what the voter
+//!   has accepted, and counts only if the candidate knows that list: a new primary goes on with the
+//!   newest one. Elections and trust count by the newest list in force that the node has recorded. So
+//!   only nodes with one list vote for each other, follow each other and vouch for each other. Who has
+//!   an older one is told the newer, and a primary or candidate that is told of one stops. A node without
+//!   a ballot takes over the lists that it hears of, and hears a member of every majority of each of
+//!   them before it votes. Members keep their places ([`Peer`]) as long as the list in force or one of
+//!   its neighbours has them.
+//! * **Lists of members.** A node that hears another with another list of the same generation does not
+//!   vote: both lists may have a majority. But a node whose ballot does not know the list that it is given neither votes nor
 //!   campaigns in this life, unless an operator has confirmed the list
 //!   ([`new_peers`](ConfigBuilder::new_peers)), and says so ([`Availability::Ineligible`]). For the
 //!   others it might as well be silent: they do not wait for it, and no node without a ballot learns
@@ -137,7 +150,7 @@
 //!
 //! # Why it is safe
 //!
-//! Each node casts one durable vote per epoch, and a candidate discards its tally before it votes
+//! With a fixed list: each node casts one durable vote per epoch, and a candidate discards its tally before it votes
 //! for another. So one epoch has one winner. Let p act in epoch e, and let p′ be elected in a later
 //! epoch e′. Their majorities share a voter v. v echoes nothing of e once it has promised e′, and
 //! it voted in e′ only after its support of p had ended. The support ended by time (then p, which
@@ -147,8 +160,22 @@
 //! A primary votes for nobody, and
 //! no node campaigns while it supports another.
 //!
+//! The list can move, by one member at a time: every majority of a list shares a member with every
+//! majority of the next one. Proposing and accepting a list is a consensus on one value for each
+//! generation, with the election as its first phase. So lists form one chain. By the time when a list is in
+//! force, a majority of it supports the primary that established it, and support never passes to another
+//! node before it has ended: nobody else acts meanwhile, whoever was elected by the list before. And who
+//! has accepted a list in an epoch has no vote left in that epoch, so that a winner by either list stays the
+//! only one.
+//!
 //! # Limits
 //!
+//! * A majority of the list in force is needed to change it: two members of which one has died can neither
+//!   become one nor three.
+//! * A proposal that a new primary found among its voters stays until it is in force: nobody can know
+//!   whether it already was.
+//! * A node that has lost its disk may need a member that the last change has removed. A list of one
+//!   member is lost with its disk.
 //! * If the hub of a star has older data than its leaves, the star stays without a leader, and the
 //!   hub reports it ([`Alert::CatchUp`]).
 //! * A node without a ballot that hears fewer than `N − q + 1` peers cannot help to elect, and with
@@ -191,6 +218,7 @@ mod maintenance;
 mod members;
 mod membership;
 mod message;
+mod places;
 mod position;
 pub mod record;
 mod refusal;
@@ -208,12 +236,13 @@ pub use copies::Copies;
 pub use hindrance::{Hindrance, Refusal};
 pub use machine::Quorum;
 pub use maintenance::{Held, Maintenance, Remainder, UnixMillis};
-pub use members::{Fingerprint, Members, Peer, PeerSet};
-pub use membership::{MemberChange, MemberList, Membership, Outline};
+pub use members::Members;
+pub use membership::{MemberChange, Membership, Outline};
 pub use message::{
     Action, Attestation, Audience, Availability, Connection, Event, Extension, Heartbeat, Message,
     Role, Stamp,
 };
+pub use places::{Fingerprint, MemberList, Peer, PeerSet};
 pub use position::Position;
 pub use refusal::ChangeRefusal;
 pub use state::voter::Restored;

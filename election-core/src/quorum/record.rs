@@ -80,8 +80,8 @@ use crate::{
     quorum::{
         ballot::Ballot,
         maintenance::{Maintenance, Remainder, UnixMillis},
-        members::{Fingerprint, Peer, PeerSet},
-        membership::{MemberList, Membership},
+        membership::Membership,
+        places::{Fingerprint, MemberList, Peer, PeerSet},
         position::Position,
     },
     time::whole_millis,

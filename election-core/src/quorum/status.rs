@@ -8,8 +8,8 @@ use crate::{
         hindrance::{Hindrance, Refusal},
         machine::Quorum,
         maintenance::Maintenance,
-        members::{Peer, PeerSet},
         message::{Availability, Connection, Role},
+        places::{Peer, PeerSet},
         position::Position,
         rules::survey::Survey,
         state::{

@@ -11,8 +11,8 @@ use election_core::{
     Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, ConfigBuilder, Connection,
-        Event, Extension, Fingerprint, Heartbeat, Held, Maintenance, Membership, Message, Outline,
-        Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
+        Event, Extension, Fingerprint, Heartbeat, Held, Maintenance, Message, Outline, Peer,
+        PeerSet, Position, Quorum, Restored, Role, Stamp,
     },
 };
 use uuid::Uuid;
@@ -77,7 +77,7 @@ pub(crate) fn ballot(count: u8, promised: u64, voted_for: Option<Peer>) -> Ballo
         voted_for: voted_for.map(id),
         incarnation: life(1),
         members: config.members().fingerprint(),
-        lists: Membership::first(config.members()),
+        lists: config.members().first_lists(),
         floor: Position::default(),
         maintenance: Maintenance::default(),
         pause: None,

@@ -70,7 +70,7 @@ fn lists() -> impl Strategy<Value = Membership> {
         if adds { MemberChange::Add { id, witness } } else { MemberChange::Remove(id) }
     });
     (collection::vec((change, any::<bool>()), 0..8), 1..u64::MAX).prop_map(|(changes, epoch)| {
-        let mut lists = Membership::first(&members("replica-1"));
+        let mut lists = members("replica-1").first_lists();
         for (change, holds) in changes {
             let next = lists.propose(Epoch::new(epoch), &change);
             let Some(next) = next else { continue };

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use election_core::{
         Incarnation, NodeId,
-        quorum::{Fingerprint, Maintenance, Membership, Position, Restored},
+        quorum::{Fingerprint, Maintenance, Position, Restored},
     };
     use futures_lite::future::{block_on, poll_fn};
     use uuid::Uuid;
@@ -113,7 +113,7 @@ mod tests {
             voted_for: None,
             incarnation: Incarnation::new(Uuid::from_u128(7)),
             members: Fingerprint::new(9),
-            lists: Membership::first(&crate::quorum::fake::members("a")),
+            lists: crate::quorum::fake::members("a").first_lists(),
             floor: Position::default(),
             maintenance: Maintenance::default(),
             pause: None,

@@ -205,8 +205,7 @@ mod tests {
         Alert, Epoch, Incarnation, Label, NodeId,
         quorum::{
             Attestation, Availability, Ballot, Config, Connection, Extension, Heartbeat, Held,
-            Maintenance, Membership, Message, Outline, Peer, PeerSet, Restored, Role, Stamp,
-            UnixMillis,
+            Maintenance, Message, Outline, Peer, PeerSet, Restored, Role, Stamp, UnixMillis,
         },
     };
     use futures_lite::future::{block_on, poll_once};
@@ -231,7 +230,7 @@ mod tests {
             voted_for: None,
             incarnation: life(1),
             members: config.members().fingerprint(),
-            lists: Membership::first(config.members()),
+            lists: config.members().first_lists(),
             floor: Position::default(),
             maintenance: Maintenance::default(),
             pause: None,

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use election_core::{
         Epoch, Incarnation, NodeId,
-        quorum::{Fingerprint, Maintenance, Members, Membership, Position},
+        quorum::{Fingerprint, Maintenance, Members, Position},
     };
 
     fn ballot(promised: u64) -> Ballot {
@@ -143,7 +143,7 @@ mod tests {
             voted_for: None,
             incarnation: Incarnation::new(uuid::Uuid::from_u128(7)),
             members: Fingerprint::new(1),
-            lists: Membership::first(&members),
+            lists: members.first_lists(),
             floor: Position::default(),
             maintenance: Maintenance::default(),
             pause: None,

@@ -6,7 +6,8 @@ use crate::{
     quorum::{
         config::lint::ConfigError,
         config::timing::{Timing, outlasting, trusted},
-        members::{Members, Peer},
+        members::Members,
+        places::Peer,
     },
     time::nanos,
 };

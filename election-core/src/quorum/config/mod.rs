@@ -14,8 +14,9 @@ use crate::{
             lint::{MAX_DOWN_AFTER, MAX_ID},
             timing::Timing,
         },
-        members::{Members, Peer},
-        membership::{MemberList, Membership},
+        members::Members,
+        membership::Membership,
+        places::{MemberList, Peer},
         state::voter::Restored,
     },
     time::FASTEST_SLEW,
@@ -248,7 +249,7 @@ impl Config {
                 return (self, ballot.lists.clone());
             }
         }
-        let lists = Membership::first(given);
+        let lists = given.first_lists();
         (self, lists)
     }
 

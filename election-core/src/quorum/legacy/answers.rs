@@ -4,8 +4,8 @@ use crate::{
     Change, Epoch, Loss,
     quorum::{
         machine::Quorum,
-        members::Peer,
         message::Role,
+        places::Peer,
         rules::votes::Verdict,
         state::{asked::Asked, timers::Timer},
     },

@@ -5,7 +5,7 @@ use crate::{
     Timestamp,
     quorum::{
         machine::Quorum,
-        members::Peer,
+        places::Peer,
         state::{
             asked::Asked,
             peers::{Mask, View, bit, members_of},

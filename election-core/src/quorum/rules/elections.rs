@@ -4,8 +4,8 @@ use crate::{
     Change, Epoch,
     quorum::{
         machine::Quorum,
-        members::{Fingerprint, Peer},
         message::Audience,
+        places::{Fingerprint, Peer},
         rules::survey::Survey,
         state::{
             leadership::Candidacy,

@@ -3,7 +3,7 @@
 use crate::quorum::{
     hindrance::Hindrance,
     machine::Quorum,
-    members::Peer,
+    places::Peer,
     state::{peers::View, timers::Timer, voter::Eligibility},
 };
 

@@ -5,7 +5,7 @@ use crate::{
     Change, Loss, Term, Timestamp,
     quorum::{
         machine::Quorum,
-        members::Peer,
+        places::Peer,
         state::{
             leadership::{Candidacy, Drain, Leadership},
             timers::Timer,

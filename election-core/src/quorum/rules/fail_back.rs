@@ -8,7 +8,7 @@
 
 use crate::{
     Change,
-    quorum::{machine::Quorum, members::Peer, state::timers::Timer},
+    quorum::{machine::Quorum, places::Peer, state::timers::Timer},
 };
 
 impl Quorum {

@@ -4,8 +4,8 @@ use crate::{
     Change, Epoch, Label, Loss, Timestamp,
     quorum::{
         machine::Quorum,
-        members::Peer,
         message::Stamp,
+        places::Peer,
         state::{
             leadership::Leadership,
             succession::Nomination,

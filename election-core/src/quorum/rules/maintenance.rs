@@ -23,7 +23,7 @@
 
 use crate::{
     Timestamp,
-    quorum::{machine::Quorum, maintenance::Maintenance, members::Peer},
+    quorum::{machine::Quorum, maintenance::Maintenance, places::Peer},
 };
 use core::time::Duration;
 

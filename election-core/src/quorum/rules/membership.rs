@@ -15,9 +15,9 @@ use crate::{
     quorum::{
         config::Config,
         machine::Quorum,
-        members::{Fingerprint, Peer, PeerSet},
-        membership::{MemberChange, MemberList, Membership, Outline},
+        membership::{MemberChange, Membership, Outline},
         message::{Action, Audience, Availability, Message},
+        places::{Fingerprint, MemberList, Peer, PeerSet},
         refusal::ChangeRefusal,
         state::{
             peers::{Mask, View, bit},
@@ -117,7 +117,7 @@ impl Quorum {
 
     fn proposal(&self) -> Option<Proposal> {
         let (epoch, list) = self.lists.recorded().accepted?;
-        let outline = self.lists.recorded().outline(self.config.members());
+        let outline = self.config.members().outline(self.lists.recorded());
         Some(Proposal { epoch, list, fingerprint: outline.accepted?.1 })
     }
 
@@ -230,6 +230,14 @@ impl Quorum {
         self.lists.learn(told);
     }
 
+    /// A node that knows its promises now has accepted, for all it knows, what it has heard of.
+    pub(crate) fn accept_what_was_learned(&mut self) {
+        let Some(newest) = self.lists.learned.take() else { return };
+        let epoch = newest.accepted.map_or(Epoch::NONE, |(epoch, _)| epoch);
+        self.lists.record(self.lists.recorded().accepting(&newest, epoch));
+        self.voter.renew();
+    }
+
     /// The lists on the disk count from now on.
     pub(crate) fn go_by(&mut self, lists: Membership) {
         let changes = self.lists.recorded().established != lists.established;
@@ -256,7 +264,7 @@ impl Quorum {
     /// A heartbeat tells all which lists this node has recorded. Whoever has older ones, or has not
     /// accepted what this node has, gets them.
     pub(crate) fn remind_of_lists(&mut self) {
-        let outline = self.lists.recorded().outline(self.config.members());
+        let outline = self.config.members().outline(self.lists.recorded());
         let is_first = outline.generation == 0 && outline.accepted.is_none();
         if is_first || !self.boot.permits_support() {
             return;
@@ -277,7 +285,7 @@ impl Quorum {
 
     /// Sends a vote, behind the list that this voter has accepted, if the candidate does not know it.
     pub(crate) fn grant(&mut self, candidate: Peer) {
-        let outline = self.lists.recorded().outline(self.config.members());
+        let outline = self.config.members().outline(self.lists.recorded());
         let known = self.peers.get(candidate).and_then(|view| view.lists.accepted);
         if outline.accepted.is_some() && known != outline.accepted {
             self.lists.owe(bit(candidate));

@@ -5,7 +5,7 @@ use crate::{
     Change, Epoch, Loss,
     quorum::{
         machine::Quorum,
-        members::Peer,
+        places::Peer,
         position::Position,
         state::{leadership::Leadership, timers::Timer},
     },

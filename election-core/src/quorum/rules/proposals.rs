@@ -12,8 +12,8 @@ use crate::{
     quorum::{
         machine::Quorum,
         maintenance::Maintenance,
-        members::Peer,
         message::{Action, Audience, Availability, Message},
+        places::Peer,
         state::{
             failover::Sendable,
             peers::{View, bit, members_of},

@@ -3,8 +3,8 @@
 use crate::quorum::{
     hindrance::Refusal,
     machine::Quorum,
-    members::Peer,
     message::Role,
+    places::Peer,
     position::Position,
     state::{peers::View, succession::FOR_NOMINEE},
 };

@@ -4,8 +4,8 @@ use crate::{
     Change, Epoch,
     quorum::{
         machine::Quorum,
-        members::Peer,
         message::Stamp,
+        places::Peer,
         position::Position,
         state::{asked::Asked, peers::bit, support::Following, timers::Timer, voter::Pledge},
     },

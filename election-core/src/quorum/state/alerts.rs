@@ -5,7 +5,8 @@ use crate::{
     Alert, Epoch,
     quorum::{
         maintenance::{Maintenance, UnixMillis},
-        members::{Members, Peer},
+        members::Members,
+        places::Peer,
         state::peers::{Mask, bit, members_of},
     },
 };

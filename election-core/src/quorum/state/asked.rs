@@ -2,7 +2,7 @@
 
 use crate::{
     Epoch,
-    quorum::{members::Peer, position::Position},
+    quorum::{places::Peer, position::Position},
 };
 
 /// An offer of kevy-elect that was refused. Its candidates ask only once, often a moment before the

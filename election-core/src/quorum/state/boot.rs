@@ -3,9 +3,9 @@
 use crate::{
     Epoch,
     quorum::{
-        members::{Members, Peer},
-        membership::MemberList,
+        members::Members,
         message::Stamp,
+        places::{MemberList, Peer},
         position::Position,
         state::{
             peers::{Mask, bit},

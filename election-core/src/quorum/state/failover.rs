@@ -4,7 +4,7 @@ use crate::{
     Timestamp,
     quorum::{
         maintenance::{Held, Maintenance, Remainder, UnixMillis},
-        members::Peer,
+        places::Peer,
         state::peers::{Mask, bit, members_of},
     },
 };

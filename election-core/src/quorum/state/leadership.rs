@@ -3,7 +3,7 @@
 use crate::{
     Epoch, Timestamp,
     quorum::{
-        members::Peer,
+        places::Peer,
         state::peers::{Mask, bit, members_of},
     },
 };

@@ -3,8 +3,9 @@
 use crate::{
     Epoch,
     quorum::{
-        members::{Fingerprint, Members, Peer},
+        members::Members,
         membership::Membership,
+        places::{Fingerprint, Peer},
         position::Position,
         state::peers::{Mask, bit, members_of},
     },

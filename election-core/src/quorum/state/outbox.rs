@@ -1,7 +1,7 @@
 //! Frames that are due to single members.
 
 use crate::quorum::{
-    members::Peer,
+    places::Peer,
     state::peers::{Mask, bit, members_of},
 };
 

@@ -5,9 +5,10 @@ use crate::{
     Epoch, Incarnation, Timestamp,
     quorum::{
         maintenance::Held,
-        members::{Fingerprint, Members, Peer, PeerSet},
+        members::Members,
         membership::Outline,
         message::{Availability, Connection, Heartbeat, Role, Stamp},
+        places::{Fingerprint, Peer, PeerSet},
         position::Position,
     },
 };
@@ -334,6 +335,7 @@ impl View {
         if self.incarnation.as_ref() != incarnation {
             self.stamped = Timestamp::ZERO;
             self.clash_until = Timestamp::ZERO;
+            (self.list, self.lists) = (None, Outline::default()); // its disk may be new
         }
         self.incarnation = incarnation.copied();
         (self.connection, self.open) = (Some(connection), Some(connection));

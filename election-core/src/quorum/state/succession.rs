@@ -1,6 +1,6 @@
 //! Who should lead next: the handover, as both ends of it see it.
 
-use crate::quorum::members::Peer;
+use crate::quorum::places::Peer;
 
 /// How many staggers everybody else leaves to the nominee: as long as a slow disk takes to save its
 /// vote, and not as long as it takes to find out that the nominee has died.

@@ -2,7 +2,7 @@
 
 use crate::{
     Epoch, Label,
-    quorum::{members::Peer, message::Stamp},
+    quorum::{message::Stamp, places::Peer},
 };
 
 /// A promise to vote for nobody else for `down_after` from receipt of the last frame that extended

@@ -3,7 +3,8 @@
 use crate::{
     Timestamp,
     quorum::{
-        members::{Members, Peer},
+        members::Members,
+        places::Peer,
         state::peers::{Mask, bit, members_of},
     },
 };

@@ -5,9 +5,10 @@ use crate::{
     quorum::{
         ballot::Ballot,
         maintenance::{Maintenance, Remainder},
-        members::{Fingerprint, Members, Peer},
+        members::Members,
         membership::Membership,
         message::Stamp,
+        places::{Fingerprint, Peer},
         position::Position,
     },
 };

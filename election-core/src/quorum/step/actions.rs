@@ -4,8 +4,8 @@ use crate::{
     Timestamp,
     quorum::{
         machine::Quorum,
-        members::{Peer, PeerSet},
         message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role},
+        places::{Peer, PeerSet},
         position::Position,
         state::{
             leadership::{Drain, Lead, Leadership},
@@ -38,7 +38,7 @@ impl Quorum {
         if let Some(candidate) = self.outbox.take_accept().filter(|_| durable) {
             let (epoch, stamp) = (self.voter.promised, Some(self.stamps.next(self.now)));
             let to = Audience::One(candidate);
-            let accepted = self.lists.recorded().outline(self.config.members()).accepted;
+            let accepted = self.config.members().outline(self.lists.recorded()).accepted;
             return Some(Action::Send { to, message: Message::Accept { epoch, stamp, accepted } });
         }
         if self.is_silent() {
@@ -166,7 +166,7 @@ impl Quorum {
             fingerprint: self.fingerprint,
             hears: PeerSet::from_bits(hears),
             holds: self.failover.holds(),
-            lists: self.lists.recorded().outline(self.config.members()),
+            lists: self.config.members().outline(self.lists.recorded()),
         });
         let position = self.position_for(to);
         let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });

@@ -1,6 +1,5 @@
 //! What follows from the state, whichever input led to it.
 
-use crate::Epoch;
 use crate::quorum::{
     machine::Quorum,
     message::{Availability, Role},
@@ -90,12 +89,7 @@ impl Quorum {
     /// A node without a ballot binds itself as far as it can ever have been bound: to the highest
     /// epoch heard, with its vote in that epoch spent.
     fn promise_what_was_forgotten(&mut self) {
-        if let Some(newest) = self.lists.learned.take() {
-            let epoch = newest.accepted().map_or(Epoch::NONE, |(epoch, _)| epoch);
-            let next = self.lists.recorded().accepting(&newest, epoch);
-            self.lists.record(next);
-            self.voter.renew();
-        }
+        self.accept_what_was_learned();
         if self.voter.promised < self.seen {
             if self.voter.bind(self.seen, Some(self.me)) {
                 self.boot.promising();

@@ -4,8 +4,8 @@ use crate::{
     Change, Epoch,
     quorum::{
         machine::Quorum,
-        members::Peer,
         message::{Availability, Connection, Extension, Heartbeat, Message, Role, Stamp},
+        places::Peer,
         rules::following::Claim,
         state::{
             boot::PeerReport,

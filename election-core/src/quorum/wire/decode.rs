@@ -11,9 +11,10 @@ use crate::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
         maintenance::{Held, Maintenance, UnixMillis},
-        members::{Fingerprint, Members, Peer, PeerSet},
-        membership::{MemberList, Membership, Outline},
+        members::Members,
+        membership::{Membership, Outline},
         message::{Attestation, Extension, Heartbeat, Message, Role, Stamp},
+        places::{Fingerprint, MemberList, Peer, PeerSet},
         position::Position,
     },
 };

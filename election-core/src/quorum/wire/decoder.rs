@@ -8,8 +8,9 @@ use super::{
     resp,
 };
 use crate::quorum::{
-    members::{Fingerprint, Members, Peer},
+    members::Members,
     message::Message,
+    places::{Fingerprint, Peer},
 };
 use core::fmt;
 

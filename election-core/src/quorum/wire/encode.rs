@@ -11,9 +11,10 @@ use crate::{
     Epoch, NodeId,
     quorum::{
         maintenance::{Held, Maintenance},
-        members::{Fingerprint, Members, Peer},
-        membership::{MemberList, Membership, Outline},
+        members::Members,
+        membership::{Membership, Outline},
         message::{Attestation, Extension, Heartbeat, Message, Stamp},
+        places::{Fingerprint, MemberList, Peer},
     },
     time::whole_millis,
 };

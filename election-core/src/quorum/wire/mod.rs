@@ -8,21 +8,26 @@
 //!
 //! | fields of kevy-elect | then, between peers of this protocol |
 //! | --- | --- |
-//! | `hb` epoch id role offset | stamp incarnation, echoed stamp and incarnation, availability, history, nominee, fingerprint, hears, token, and holds if it is not zero |
+//! | `hb` epoch id role offset | stamp incarnation, echoed stamp and incarnation, availability, history, nominee, fingerprint, hears, token, and, if they say anything, holds, generation, epoch and fingerprint of an accepted list |
 //! | `offer` epoch id offset | stamp incarnation, history |
-//! | `accept` epoch id | stamp incarnation |
+//! | `accept` epoch id | stamp incarnation, and epoch and fingerprint of an accepted list |
 //! | `announce` epoch id address | stamp incarnation, token |
 //! | – | `maintenance` epoch id stamp incarnation, number issuer paused by since left primary agreed |
+//! | – | `lists` epoch id stamp incarnation, first fingerprint, ids, generation, and three lists |
 //!
 //! Numbers are decimal, incarnations 32 lower-case hexadecimal digits. The
 //! [availability](super::Availability) is `0` for busy, `1` for free, `2` for waiting, `3` for
 //! ineligible, `4` for busy and `5` for free but not standing for election, `6` for leaving and `7`
-//! for loading. `hears` is a number whose lowest bit stands for the first member in the order of ids. The token
+//! for loading. `hears` is a number whose lowest bit stands for the member at the first place. The token
 //! is zero unless the sender leads. An empty field stands for no nominee, and two empty fields for
 //! no echo. The id is always the sender's. `holds` is the number of a record of
 //! [maintenance](super::Maintenance), which a peer with an older one gets by the verb of that name:
 //! three ids, two flags, when the order was given in milliseconds since 1970, and how many
-//! milliseconds of the pause are left, zero for none and for a pause without an end.
+//! milliseconds of the pause are left, zero for none and for a pause without an end. `lists` tells
+//! which [lists of members](super::Membership) the sender has recorded, to a peer with older ones: the
+//! fingerprint of the cluster's first list; the ids by place, each behind a space; the generation of the
+//! list in force; then its members and witnesses as numbers like `hears`, those of the list before, and
+//! the epoch, members and witnesses of the accepted one, zeros for none.
 //!
 //! [`Encoder`] and [`Decoder`] are bytes and nothing else. [`Outbox`] is what a driver keeps for each
 //! peer between its node and a socket. What else a driver does, [`driving`] tells.

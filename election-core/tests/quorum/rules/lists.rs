@@ -5,7 +5,7 @@
 use super::*;
 use election_core::{
     Incarnation, NodeId, Step,
-    quorum::{Action, Connection, Membership, Quorum},
+    quorum::{Action, Connection, Quorum},
 };
 
 #[test]
@@ -68,7 +68,7 @@ impl World {
         let nodes = (1_u128..).zip(starts).map(|(life, (me, list, voted))| {
             let restored = voted.map_or(Restored::Nothing, |voted| {
                 let members = file(voted.get(..1).unwrap(), voted).members().clone();
-                let (members, lists) = (members.fingerprint(), Membership::first(&members));
+                let (members, lists) = (members.fingerprint(), members.first_lists());
                 Restored::Ballot(Ballot { members, lists, ..ballot(3, 5, None) })
             });
             let life = Incarnation::new(uuid::Uuid::from_u128(life));

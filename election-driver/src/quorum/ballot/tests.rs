@@ -1,7 +1,7 @@
 use super::*;
 use election_core::{
     Epoch, Incarnation, NodeId,
-    quorum::{Fingerprint, Maintenance, Membership, Position},
+    quorum::{Fingerprint, Maintenance, Position},
 };
 use rustix::fs::{CWD, mknodat};
 use std::{fs::OpenOptions, os::unix::fs::PermissionsExt as _};
@@ -17,7 +17,7 @@ fn ballot(promised: u64) -> Ballot {
         voted_for: Some(NodeId::new("n2").unwrap()),
         incarnation: Incarnation::new(Uuid::from_u128(7)),
         members: Fingerprint::new(9),
-        lists: Membership::first(&crate::quorum::fake::members("a")),
+        lists: crate::quorum::fake::members("a").first_lists(),
         floor: Position::default(),
         maintenance: Maintenance::default(),
         pause: None,

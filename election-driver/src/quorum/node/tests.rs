@@ -14,7 +14,7 @@ use crate::{
 };
 use election_core::{
     Epoch,
-    quorum::{Ballot, Hindrance, Maintenance, Membership, Message, Position, Stamp},
+    quorum::{Ballot, Hindrance, Maintenance, Message, Position, Stamp},
 };
 use futures_lite::future::{block_on, poll_once};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -52,7 +52,7 @@ fn cluster(
         voted_for: None,
         incarnation: life(1),
         members: cluster.config().members().fingerprint(),
-        lists: Membership::first(cluster.config().members()),
+        lists: cluster.config().members().first_lists(),
         floor: Position::default(),
         maintenance: Maintenance::default(),
         pause: None,

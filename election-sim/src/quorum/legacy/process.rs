@@ -5,8 +5,8 @@ use super::elector::{Deed, Elector, Said, Tunables, system_jitter};
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, Loss, Protocol, Step, Tenure, Term, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Config, Event, Heartbeat, Maintenance, Members, Membership,
-        Message, Peer, Position, Restored, Role,
+        Action, Audience, Ballot, Config, Event, Heartbeat, Maintenance, Members, Message, Peer,
+        Position, Restored, Role,
     },
 };
 use std::{collections::VecDeque, time::Duration};
@@ -145,7 +145,7 @@ impl Legacy {
                     voted_for: vote.and_then(|peer| self.members.id(peer)).cloned(),
                     incarnation: Self::WRITER,
                     members: self.members.fingerprint(),
-                    lists: Membership::first(&self.members),
+                    lists: self.members.first_lists(),
                     floor: Position::default(),
                     maintenance: Maintenance::default(),
                     pause: None,
