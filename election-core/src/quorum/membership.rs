@@ -128,7 +128,8 @@ impl Membership {
         let mut ids: Vec<_> = self.kept().collect();
         match change {
             MemberChange::Add { id, witness } => {
-                let known = self.find(id).filter(|peer| ids[peer.index()].is_some());
+                let is_kept = |peer: &Peer| ids.get(peer.index()).is_some_and(Option::is_some);
+                let known = self.find(id).filter(is_kept);
                 let free = || {
                     let free = ids.iter().position(Option::is_none).unwrap_or(ids.len());
                     u8::try_from(free).ok().map(Peer::new)

@@ -55,7 +55,7 @@ fn extension() -> impl Strategy<Value = Extension> {
 }
 
 fn accepted() -> impl Strategy<Value = Option<(Epoch, Fingerprint)>> {
-    option::of((number().prop_map(Epoch::new), number().prop_map(Fingerprint::new)))
+    option::of(((1..u64::MAX).prop_map(Epoch::new), number().prop_map(Fingerprint::new)))
 }
 
 fn outline() -> impl Strategy<Value = Outline> {
@@ -139,6 +139,11 @@ proptest! {
     #[test]
     fn messages_go_there_and_back(message in message(), dialect in dialect()) {
         let bytes = encode("replica-1", &message, dialect);
+        if bytes.is_empty() {
+            let is_lists = matches!(message, Message::Lists { .. });
+            prop_assert!(dialect == Dialect::Legacy && is_lists);
+            return Ok(());
+        }
         let wanted = if dialect == Dialect::Legacy { legacy(&message) } else { message };
         let heard = if dialect == Dialect::Legacy { hear(&upper(&bytes)) } else { hear(&bytes) };
         prop_assert_eq!(heard, (vec![wanted.clone()], Ok(())));

@@ -284,8 +284,9 @@ fn after_an_error_there_is_nothing_but_the_error() {
 fn a_frame_may_have_a_kibibyte() {
     let frame = |last: usize| {
         let life = "0123456789abcdeffedcba9876543210";
-        let fill = "x".repeat(400);
-        array(&["accept", "7", "replica-1", "5", life, &fill, &fill, &"x".repeat(last)])
+        let fill = "x".repeat(350);
+        let known = ["announce", "7", "replica-1", "a:1", "5", life, "6"];
+        array(&[&known[..], &[&fill, &fill, &"x".repeat(last)]].concat())
     };
     let room = MAX_FRAME - frame(100).len() + 100;
     assert_eq!((frame(room).len(), MAX_FRAME), (1024, 1024));

@@ -8,7 +8,7 @@ use election_core::{
     Epoch, Timestamp,
     quorum::{
         Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, Maintenance, Message,
-        Peer, PeerSet, Role,
+        Outline, Peer, PeerSet, Role,
         wire::{Decoder, Dialect, Encoder, Frame, WireError},
     },
 };
@@ -123,6 +123,7 @@ fn heartbeats_of_any_length_are_read_again_and_again() {
             attestation: Attestation::Echo(stamp(u128::MAX, u64::MAX)),
             hears: PeerSet::from_bits(u64::MAX),
             holds: Held::new(u64::from(u32::MAX) << 7 | 127),
+            lists: Outline { generation: 7, accepted: Some((Epoch::new(6), Fingerprint::new(5))) },
             nominee: Some(Peer::new(0)),
             ..heartbeat().extension.unwrap()
         }),
@@ -130,10 +131,10 @@ fn heartbeats_of_any_length_are_read_again_and_again() {
     };
     let bytes = encode("primary-east", &Message::Heartbeat(longest), Dialect::Extended);
     let (count, rest) = std::str::from_utf8(&bytes).unwrap().split_once("\r\n").unwrap();
-    assert_eq!(count, "*16");
+    assert_eq!(count, "*19");
     for more in (0..400).step_by(3) {
         let later = "x".repeat(more);
-        let frame = format!("*17\r\n{rest}${more}\r\n{later}\r\n");
+        let frame = format!("*20\r\n{rest}${more}\r\n{later}\r\n");
         let mut decoder = Decoder::new(members("replica-2"));
         for _ in 0..3 {
             let heard = decoder.read(&mut frame.as_bytes());

@@ -206,7 +206,11 @@ impl Quorum {
         });
         let (promised, voted_for) = (self.voter.promised, self.voter.voted_for);
         let is_known = self.lists.recorded().accepted == Some((epoch, list));
-        let may = self.voter.eligibility == Eligibility::Eligible && !self.lists.are_changing();
+        // A list that was proposed in place of one with this node has nothing to do with it.
+        let concerns = self.config.members().id(self.me).and_then(|id| told.find(id));
+        let may = self.voter.eligibility == Eligibility::Eligible
+            && !self.lists.are_changing()
+            && concerns == Some(self.me);
         if !leads || epoch < promised || is_known || !may {
             return;
         }

@@ -14,8 +14,7 @@ use crate::{
 
 /// The number of bytes compared at a time.
 const STRIDE: usize = 32;
-/// Room for the longest heartbeat of this version, which has 387 bytes. A longer one is read in
-/// full.
+/// Room for the longest heartbeat that says nothing of lists. A longer one is read in full.
 const ROOM: usize = 13 * STRIDE;
 
 /// Bytes that a vector instruction can take from memory without loading them first.

@@ -277,7 +277,7 @@ fn nonzero(field: Field, said: &[u8]) -> Result<Option<u64>, WireError> {
 fn accepted(said: &[&[u8]]) -> Result<Option<(Epoch, Fingerprint)>, WireError> {
     let [epoch, list, ..] = said else { return Ok(None) };
     let list = Fingerprint::new(number(Field::Fingerprint, list)?);
-    Ok(Some((self::epoch(epoch)?, list)))
+    Ok(Some((self::epoch(epoch)?, list)).filter(|(epoch, _)| *epoch != Epoch::NONE))
 }
 
 fn lists(fields: &[&[u8]]) -> Result<Membership, WireError> {

@@ -29,7 +29,7 @@ use core::{fmt, time::Duration};
 /// | it was a greeting | then also [`greeted`](Self::greeted) |
 /// | a connection *from* the peer has ended | [`ended`](Self::ended) |
 ///
-/// It is less than 4 KiB and does not grow while the peer stalls, however long:
+/// It is less than 5 KiB and does not grow while the peer stalls, however long:
 /// at most one frame of each kind waits, behind the rest of one that has begun.
 ///
 /// # What it decides

@@ -7,7 +7,7 @@ mod walk;
 
 use super::*;
 use crate::net::{Net, add, id as name, remove};
-use election_core::quorum::ChangeRefusal;
+use election_core::quorum::{ChangeRefusal, Membership};
 
 /// Whether all of these nodes have recorded this generation.
 fn have(net: &Net, names: &[&str], generation: u64) -> bool {
@@ -152,4 +152,35 @@ fn a_change_is_refused_with_the_reason() {
     assert!(net.wait(3_000, a));
     assert_eq!(ask(&net, "a", add("d")), Err(ChangeRefusal::NotSettled));
     assert!(net.wait(1_000, |net| ask(net, "a", add("d")).is_ok()));
+}
+
+#[test]
+fn a_member_that_was_proposed_in_vain_leaves_its_place() {
+    let lists = Net::of(&["a", "b"]).quorum("a").lists().clone();
+    let places = |lists: &Membership| lists.ids().iter().flatten().count();
+    let first = lists.propose(epoch(1), &add("c")).unwrap();
+    let second = first.propose(epoch(2), &add("d")).unwrap();
+    assert_eq!((places(&first), places(&second)), (3, 3));
+    assert_eq!(second.ids()[2], Some(name("d")));
+    assert_eq!(second.propose(epoch(3), &remove("c")), None, "it never was a member");
+    assert_eq!(first.propose(epoch(3), &add("c")).unwrap().ids(), first.ids());
+    // A member that has left keeps its place until the list changes again.
+    let left = lists.propose(epoch(1), &remove("b")).unwrap().establish().unwrap();
+    let back = left.propose(epoch(2), &add("b")).unwrap();
+    assert_eq!(back.ids(), lists.ids());
+    let other = left.propose(epoch(2), &add("e")).unwrap().establish().unwrap();
+    let last = other.propose(epoch(3), &add("f")).unwrap();
+    assert_eq!(last.ids(), [Some(name("a")), Some(name("f")), Some(name("e"))]);
+    // Nobody is left who could lead, or the frame would be too long.
+    let witness = election_core::quorum::MemberChange::Add { id: name("w"), witness: true };
+    let alone = Net::of(&["a"]).quorum("a").lists().clone();
+    let pair = alone.propose(epoch(1), &witness).unwrap().establish().unwrap();
+    assert_eq!(pair.propose(epoch(2), &remove("a")), None);
+    let mut long = alone;
+    for nth in 0.. {
+        let next = long.propose(epoch(1), &add(&format!("{nth:029}")));
+        let Some(next) = next else { break };
+        long = next.establish().unwrap();
+    }
+    assert_eq!(long.established().voters.count(), 1 + 19, "29 bytes and a separator each");
 }
