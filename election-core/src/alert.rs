@@ -41,8 +41,8 @@ pub enum Alert {
         /// The member.
         node: NodeId,
     },
-    /// This node's ballot was written under another list of members, another `down_after`, or another
-    /// name of the cluster. The node does not vote until all nodes have been stopped and it is started
+    /// This node's ballot was written under another `down_after` or another name of the cluster, or knows
+    /// nothing of the list of members that the node was given. The node does not vote until all nodes have been stopped and it is started
     /// once with that confirmed ([`new_peers`](crate::quorum::ConfigBuilder::new_peers)).
     MembersChanged,
     /// A frame named an epoch so high that no sequence of elections can have led there. This node
@@ -161,8 +161,9 @@ impl fmt::Display for Alert {
             }
             Self::MembersChanged => f.write_str(
                 "the member list, down_after or the cluster's name has changed since the last \
-                 vote: undo the change if it was unintended; otherwise stop all nodes, then start \
-                 each once with `new_peers`",
+                 vote, or the ballot is of another cluster: undo the change or correct the path if \
+                 that was unintended; otherwise stop all nodes, then start each once with \
+                 --new-peers (`new_peers` in a program)",
             ),
             Self::EpochJump { node, epoch } => {
                 write!(

@@ -15,7 +15,8 @@ use alloc::{sync::Arc, vec::Vec};
 /// A change of the list by one member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MemberChange {
-    /// A new member.
+    /// A new member. One that was removed before starts without its old ballot: another may have
+    /// its place.
     Add {
         /// Its id.
         id: NodeId,
@@ -178,10 +179,12 @@ impl Membership {
         ids.map(move |(peer, id)| id.clone().filter(|_| kept.contains(peer)))
     }
 
-    /// These lists, with what `other` has accepted, as accepted in `epoch`.
-    pub(super) fn accepting(&self, other: &Self, epoch: Epoch) -> Self {
-        let accepted = other.accepted.map(|(_, list)| (epoch, list));
-        Self { accepted, ids: other.ids.clone(), ..self.clone() }
+    /// These lists, with what `other` has accepted, as accepted in `epoch`. `None` if that does not come
+    /// after these.
+    pub(super) fn accepting(&self, other: &Self, epoch: Epoch) -> Option<Self> {
+        let (_, list) = other.accepted?;
+        let Self { origin, established, parent, .. } = self.clone();
+        Self::new(other.ids.to_vec(), origin, established, parent, Some((epoch, list)))
     }
 
     /// The same lists once the accepted one is in force; `None` if none is accepted.

@@ -139,8 +139,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// Accepts a ballot that was written under another list of members, another `down_after` or another
-    /// name of the cluster. Stop all nodes first, then set it for one start: nodes with different lists
+    /// Accepts a ballot that was written under another `down_after` or another name of the cluster, or
+    /// that knows nothing of this list of members. Stop all nodes first, then set it for one start: nodes with different lists
     /// can elect two primaries.
     #[must_use]
     pub fn new_peers(mut self, confirmed: bool) -> Self {

@@ -109,7 +109,7 @@ impl Quorum {
             _ => {
                 let recorded = self.lists.recorded();
                 let newest = self.lists.newest_accepted();
-                let next = newest.map(|newest| recorded.accepting(newest, epoch));
+                let next = newest.and_then(|newest| recorded.accepting(newest, epoch));
                 next.into_iter().for_each(|next| self.record_lists(next));
             }
         }
@@ -177,17 +177,19 @@ impl Quorum {
         let is_later = told.established.generation > own.established.generation;
         let id = self.config.members().id(self.me)?;
         let place = told.find(id);
-        if self.boot.learns_promises() && own.established.generation == 0 {
-            // What it was given is as good as any file: the cluster has gone on.
-            self.join(place?, told);
+        let is_given = own.established.generation == 0 && self.boot.learns_promises();
+        if !is_given && (told.origin != own.origin || !is_later) {
             return None;
         }
-        if told.origin != own.origin || !is_later {
+        if self.boot.learns_promises() {
+            // What it was given is only where to look: the cluster has gone on.
+            self.join(place?, told);
             return None;
         }
         if !told.established.voters.contains(place.unwrap_or(Peer::NOBODY)) {
             self.lists.removed = true;
         } else if place == Some(self.me) && !self.lists.are_changing() {
+            self.lists.removed = false;
             self.record_lists(told.without_proposal());
         }
         self.end_candidacy();
@@ -217,8 +219,8 @@ impl Quorum {
         // Accepting binds the vote, too: the list may move on within this epoch, and its majorities
         // with it.
         let vote = voted_for.filter(|_| epoch == promised).or(Some(from));
+        let Some(next) = self.lists.recorded().accepting(told, epoch) else { return };
         if self.voter.bind(epoch, vote) {
-            let next = self.lists.recorded().accepting(told, epoch);
             self.lists.record(next);
         }
     }
@@ -238,18 +240,26 @@ impl Quorum {
     pub(crate) fn accept_what_was_learned(&mut self) {
         let Some(newest) = self.lists.learned.take() else { return };
         let epoch = newest.accepted.map_or(Epoch::NONE, |(epoch, _)| epoch);
-        self.lists.record(self.lists.recorded().accepting(&newest, epoch));
-        self.voter.renew();
+        if let Some(next) = self.lists.recorded().accepting(&newest, epoch) {
+            self.lists.record(next);
+            self.voter.renew();
+        }
     }
 
     /// The lists on the disk count from now on.
     pub(crate) fn go_by(&mut self, lists: Membership) {
         let changes = self.lists.recorded().established != lists.established;
-        let ids = self.config.members().ids.clone();
-        let members = self.config.members().clone();
+        let before = self.config.members().clone();
+        let members = before.clone();
         let members = members.with_list(lists.ids.clone(), lists.origin, lists.established);
-        self.peers.keep_those(members.places(), |place| ids.get(place) == members.ids.get(place));
-        self.trust.go_by(&members);
+        let stays = |peer: &Peer| members.id(*peer).is_some_and(|id| before.id(*peer) == Some(id));
+        let kept = members.others().filter(stays).fold(bit(self.me), |all, peer| all | bit(peer));
+        self.peers.keep(members.places(), kept);
+        self.trust.go_by(&members, kept);
+        self.voter.spend_vote_unless(kept, self.me);
+        if self.following.as_ref().is_some_and(|known| kept & bit(known.primary) == 0) {
+            self.forget_primary();
+        }
         self.boot.go_by(&members, lists.lists());
         (self.majority, self.fingerprint) = (members.quorum(), members.fingerprint());
         self.config.members = members;

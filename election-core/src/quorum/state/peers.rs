@@ -107,12 +107,11 @@ impl Peers {
         self.0.fill(View::unheard());
     }
 
-    /// There are so many places, and some have another member than before.
-    pub(crate) fn keep_those(&mut self, places: usize, is_kept: impl Fn(usize) -> bool) {
-        let known = self.0.iter().cloned().map(Some).chain(core::iter::repeat(None));
-        let views = known.take(places).enumerate();
-        let views = views.map(|(place, view)| view.filter(|_| is_kept(place)));
-        self.0 = views.map(|view| view.unwrap_or_else(View::unheard)).collect();
+    /// There are so many places, and only these have the members that they had before.
+    pub(crate) fn keep(&mut self, places: usize, kept: Mask) {
+        let places = (0..).map(Peer::new).take(places);
+        let view = |peer: Peer| self.get(peer).filter(|_| kept & bit(peer) != 0).cloned();
+        self.0 = places.map(|peer| view(peer).unwrap_or_else(View::unheard)).collect();
     }
 
     pub(crate) fn get(&self, peer: Peer) -> Option<&View> {

@@ -30,15 +30,18 @@ impl Trust {
     pub(crate) fn new(members: &Members) -> Self {
         let anchors = alloc::vec![Timestamp::ZERO; members.places()].into();
         let mut trust = Self { anchors, others: 0, needed: 0, majority: Timestamp::ZERO };
-        trust.go_by(members);
+        trust.go_by(members, 0);
         trust
     }
 
-    /// Another list of members counts. What was trusted so far stays: every majority of this list has
-    /// a member of every majority of the one before.
-    pub(crate) fn go_by(&mut self, members: &Members) {
-        let anchors = self.anchors.iter().copied().chain(core::iter::repeat(Timestamp::ZERO));
-        self.anchors = anchors.take(members.places()).collect();
+    /// Another list of members counts, in which only these have the places that they had. What was
+    /// trusted so far stays: every majority of this list has a member of every majority of the one
+    /// before.
+    pub(crate) fn go_by(&mut self, members: &Members, kept: Mask) {
+        let anchor = |peer: Peer| self.anchors.get(peer.index()).filter(|_| kept & bit(peer) != 0);
+        let places = (0..).map(Peer::new).take(members.places());
+        let anchors = places.map(|peer| anchor(peer).copied().unwrap_or(Timestamp::ZERO));
+        self.anchors = anchors.collect();
         self.others = members.list().voters.without(members.me()).bits();
         self.needed = members.quorum() - usize::from(members.is_voter(members.me()));
         self.majority = self.newest_of(self.others, self.needed);

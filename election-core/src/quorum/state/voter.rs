@@ -10,6 +10,7 @@ use crate::{
         message::Stamp,
         places::{Fingerprint, Peer},
         position::Position,
+        state::peers::{Mask, bit},
     },
 };
 
@@ -148,6 +149,13 @@ impl Voter {
             self.voted_for = Some(primary);
             self.renew();
         }
+    }
+
+    /// Places have other members than before, except these. A vote for whoever is gone is spent.
+    pub(crate) fn spend_vote_unless(&mut self, kept: Mask, me: Peer) {
+        self.voted_for =
+            self.voted_for.map(|voted| if kept & bit(voted) == 0 { me } else { voted });
+        self.pledge.take_if(|pledge| kept & bit(pledge.node) == 0);
     }
 
     /// Support, or a vote, that waits for the ballot.

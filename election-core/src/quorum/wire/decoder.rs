@@ -73,6 +73,13 @@ impl Decoder {
         }
     }
 
+    /// The members have changed. The connection still belongs to the member that it belonged to.
+    pub fn decode_by(&mut self, members: Members) {
+        self.fingerprint = members.fingerprint();
+        self.members = members;
+        self.last = HeartbeatCache::none(); // it names members by their places
+    }
+
     /// The buffer for incoming bytes. Never empty once [`message`](Self::message) has returned no
     /// message.
     pub fn space(&mut self) -> &mut [u8] {

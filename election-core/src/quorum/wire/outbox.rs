@@ -94,6 +94,11 @@ impl Outbox {
         }
     }
 
+    /// The members have changed: frames are encoded by this from now on.
+    pub fn encode_by(&mut self, encoder: Encoder) {
+        self.encoder = encoder;
+    }
+
     /// A connection to the peer has been made. Any earlier one counts as closed.
     pub fn opened(&mut self, now: Timestamp) {
         self.closed();

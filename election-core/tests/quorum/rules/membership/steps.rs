@@ -1,6 +1,7 @@
 //! One node and the lists that it is told, step by step.
 
 use super::*;
+use crate::net::id as name;
 use election_core::quorum::{Fingerprint, MemberChange, MemberList, Membership, Outline};
 
 /// What a node with these lists says of them in its heartbeats.
@@ -252,4 +253,60 @@ fn a_primary_that_hears_of_a_later_list_stops() {
     let change = tell(&mut hand, B, &later);
     assert!(matches!(change, Some(Change::Lost { reason: Loss::Replaced, .. })), "{change:?}");
     assert_eq!(hand.quorum.lists().established().generation, 1);
+}
+
+#[test]
+fn a_vote_for_a_member_that_is_gone_stays_given() {
+    let restored = Restored::Ballot(ballot(4, 6, Some(D)));
+    let mut hand = Hand::new(config(4, A), &restored);
+    hand.run_to(BOOTED);
+    let mut lists = hand.quorum.lists().clone();
+    for change in [remove("d"), add("e")] {
+        lists = lists.propose(epoch(6), &change).unwrap().establish().unwrap();
+    }
+    assert_eq!(lists.propose(epoch(6), &add("f")).unwrap().ids()[3], Some(name("f")));
+    hand.hear(C, with(&hand, &lists, replica(6)));
+    tell(&mut hand, C, &lists);
+    hand.event(Event::Position(offset(1)));
+    assert_eq!(hand.quorum.lists(), &lists);
+    assert_eq!(hand.quorum.status(at(hand.now)).voted_for, Some(A), "as good as spent");
+    let next = lists.propose(epoch(6), &add("f")).unwrap();
+    hand.hear(C, with(&hand, &next, primary(6)));
+    tell(&mut hand, C, &next);
+    assert_eq!(hand.saved.last().unwrap().voted_for, Some(id(A)));
+}
+
+#[test]
+fn a_node_without_a_ballot_records_no_list_before_it_knows_its_promises() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    let mut lists = hand.quorum.lists().clone();
+    for (change, members) in [(add("d"), 4), (add("e"), 5)] {
+        lists = lists.propose(epoch(6), &change).unwrap().establish().unwrap();
+        hand.hear(C, with(&hand, &lists, replica(6)));
+        tell(&mut hand, C, &lists);
+        assert_eq!(hand.quorum.config().members().count(), members);
+    }
+    assert_eq!(hand.saved, [], "a later life would take that for its promises");
+    // It has heard a member of every majority when it has heard three of the others.
+    let told =
+        |hand: &Hand, peers: [Peer; 2]| peers.map(|peer| (peer, with(hand, &lists, replica(6))));
+    let (two, third) = (told(&hand, [B, C]), told(&hand, [B, D]));
+    hand.listen(BOOTED + 9_000, &two);
+    assert_eq!(hand.saved, []);
+    hand.listen(BOOTED + 18_000, &third);
+    let first = hand.saved.first().map(|ballot| (ballot.promised, &ballot.lists));
+    assert_eq!(first, Some((epoch(6), &lists)));
+}
+
+#[test]
+fn a_node_without_a_ballot_takes_over_what_it_may_have_accepted() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    let next = proposed(&hand, 6, &remove("c"));
+    let said = |hand: &Hand| [B, C].map(|peer| (peer, with(hand, &next, replica(6))));
+    let heard = said(&hand);
+    hand.listen(BOOTED + 9_000, &heard);
+    assert_eq!(hand.saved, [], "it does not know what they have accepted");
+    tell(&mut hand, B, &next);
+    hand.listen(BOOTED + 18_000, &heard);
+    assert_eq!(hand.saved.last().map(|ballot| &ballot.lists), Some(&next));
 }
