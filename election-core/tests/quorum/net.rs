@@ -117,8 +117,13 @@ impl Net {
         let restored = disk.clone().map_or(Restored::Nothing, Restored::Ballot);
         let life = Incarnation::new(Uuid::from_u128(self.lives));
         let position = Some(Position::default());
-        let quorum =
-            Quorum::new(config.build().unwrap(), life, &restored, position, self.lives as u64);
+        let quorum = Quorum::new(
+            config.build().unwrap(),
+            life,
+            &restored,
+            position,
+            u64::try_from(self.lives).unwrap(),
+        );
         self.nodes[node].quorum = Some(quorum);
         self.nodes[node].connection += 1;
         self.step(node, Input::Tick);

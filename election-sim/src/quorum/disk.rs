@@ -17,6 +17,7 @@ pub(super) struct Saves {
 
 /// What a process can read from the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // one on each disk
 pub(crate) enum Stored {
     /// Nothing.
     #[default]

@@ -16,6 +16,7 @@ use crate::{
 
 /// What the node's ballot file held when the node started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::large_enum_variant)] // there is one, at a start
 pub enum Restored {
     /// Nothing: a first start, or a wiped disk. The two look alike, so the node learns from the
     /// others what it may have promised before it votes.

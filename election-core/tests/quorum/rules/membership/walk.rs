@@ -49,7 +49,7 @@ fn walk(seed: u64) {
     net.delays = (20, 30);
     (0..5).for_each(|node| {
         if net.nodes[node].quorum.is_none() {
-            net.start(node)
+            net.start(node);
         }
     });
     let led = net.wait(90_000, |net| net.leaders().len() == 1);
