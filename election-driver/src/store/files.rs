@@ -4,6 +4,7 @@
 use super::{
     Notice, filesystem,
     news::{News, NewsStream},
+    scheme,
 };
 use crate::StoreError;
 use election_core::lease::Failure;
@@ -45,7 +46,7 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     let refused = |why: &str| Err(StoreError::new(Failure::Fatal, why));
     let text = path.to_string_lossy();
     if text.is_empty() {
-        return refused("no database file is named; use sqlite:PATH");
+        return refused("no database file is named; write its path (for `--store`, sqlite:PATH)");
     }
     if text.contains(":memory:") || text.contains("mode=memory") {
         return Err(in_memory());
@@ -59,6 +60,9 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
             return refused("the database is named by a URI; use the plain path of the file");
         }
         Some(_) => {}
+    }
+    if let Some(why) = scheme::in_path(&text) {
+        return refused(&why);
     }
     let shown = path.display();
     if path.is_dir() {

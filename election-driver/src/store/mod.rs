@@ -30,6 +30,8 @@ mod postgres;
 mod progress;
 mod register;
 #[cfg(feature = "_sql")]
+mod scheme;
+#[cfg(feature = "_sql")]
 mod session;
 #[cfg(feature = "_sql")]
 mod shared;

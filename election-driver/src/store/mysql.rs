@@ -13,6 +13,7 @@ use super::{
     hosts,
     news::NewsStream,
     progress::Progress,
+    scheme,
     sql::SqlStore,
     timeouts::{Timeouts, within},
     transport::{self, Transport},
@@ -157,6 +158,7 @@ impl MySqlStore {
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
+        scheme::is_of(Dialect::MySql, url)?;
         let listed = hosts::of_mysql(url)?;
         let options = transport::mysql_of_all(&listed.urls)?;
         let options = options.into_iter().map(prepared).collect();

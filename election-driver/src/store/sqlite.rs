@@ -75,7 +75,7 @@ impl SqliteStore {
     /// The default tables in the database at `path`. Nothing is opened or created yet.
     ///
     /// # Errors
-    /// If `path` cannot be a database that several processes share: it is empty, in memory, a
+    /// If `path` cannot be a database that several processes share: it is empty, a URL, in memory, a
     /// directory, a device, on a file system that is not known to be local, a file with several
     /// names, or mounted by itself.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {

@@ -14,11 +14,12 @@ use crate::{
     store::{
         choice::Choice,
         hosts::{self, Target},
+        scheme,
         timeouts::Timeouts,
         transport::{self, Transport},
     },
 };
-use election_core::sql::Tables;
+use election_core::sql::{Dialect, Tables};
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ impl PgStore {
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
+        scheme::is_of(Dialect::Postgres, url)?;
         let (url, tells) = origin::taken_from(url)?;
         let listed = hosts::of_postgres(&url)?;
         let options = transport::postgres_of_all(&listed.urls)?;
