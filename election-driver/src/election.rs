@@ -75,7 +75,7 @@ pub struct Builder<R, S> {
 }
 
 /// Why an election cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The timing does not add up.
@@ -90,6 +90,8 @@ pub enum BuildError {
         why: InvalidName,
     },
 }
+
+crate::log::shown!(BuildError);
 
 impl<R: Runtime + Default> Election<R, NoStore> {
     /// Begins an election of this name. Every process that uses the same name on the same database

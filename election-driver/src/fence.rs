@@ -94,7 +94,7 @@ impl<C: Client> SqlStore<C> {
 }
 
 /// A transaction could not be fenced: roll it back.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum FenceError {
     /// This process no longer believes in its leadership.
@@ -125,3 +125,5 @@ pub enum FenceError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+crate::log::shown!(FenceError);

@@ -58,7 +58,7 @@ impl<R: Runtime> Clone for Handle<R> {
 pub struct Stopped;
 
 /// Why a wait for leadership ended without it.
-#[derive(Clone, Debug, Error)]
+#[derive(Clone, Error)]
 #[non_exhaustive]
 pub enum NotElected {
     /// The elector has ended.
@@ -69,6 +69,8 @@ pub enum NotElected {
     #[error("the store cannot be used: {0}")]
     Unusable(Arc<StoreError>),
 }
+
+crate::log::shown!(NotElected);
 
 impl<R: Runtime> Handle<R> {
     pub(crate) fn new(shared: Arc<Shared<R>>) -> Self {

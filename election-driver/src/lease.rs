@@ -318,7 +318,7 @@ impl<R: Runtime> Lease<R> {
 }
 
 /// A leadership of this process has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("leadership of {term} was lost ({reason})")]
 pub struct Lost {
     /// The leadership.
@@ -329,8 +329,10 @@ pub struct Lost {
     pub successor: Option<Term>,
 }
 
+crate::log::shown!(Lost);
+
 /// This process does not lead.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("this process is not the leader; {}", match leader {
     Some(term) => format!("the leader is {term}{}", at(label.as_ref())),
     None => "no leader is known".to_owned(),
@@ -342,6 +344,8 @@ pub struct NotLeader {
     /// What that leader has published about itself, usually the address of its service.
     pub label: Option<Label>,
 }
+
+crate::log::shown!(NotLeader);
 
 fn at(label: Option<&Label>) -> String {
     label.map(|label| format!(", at {label}")).unwrap_or_default()

@@ -22,6 +22,7 @@ mod duplicate_id;
 mod notified;
 
 pub use chain::chain;
+pub(crate) use chain::shown;
 pub(crate) use notified::Notified;
 
 use crate::{

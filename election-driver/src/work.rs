@@ -7,7 +7,7 @@ use std::{fmt, future::Future};
 use thiserror::Error;
 
 /// Why `run_while_leader` returned before the work was done.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum WorkError<E> {
     /// The work failed while this process led.
@@ -16,6 +16,12 @@ pub enum WorkError<E> {
     /// The elector ended without being asked to, or the store cannot be used.
     #[error(transparent)]
     NotElected(#[from] NotElected),
+}
+
+impl<E: fmt::Display> fmt::Debug for WorkError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&log::chain(self))
+    }
 }
 
 /// Panicked work does not go on, but other handles may keep the elector alive: without a
@@ -61,8 +67,8 @@ impl<R: Runtime> Handle<R> {
     /// later, so run work again or drop the handle.
     ///
     /// # Errors
-    /// If work fails while leading, the elector ends by itself, or the store
-    /// [cannot be used](NotElected::Unusable). A [`shutdown`](Self::shutdown) by other code is no error.
+    /// If work fails while leading, the elector ends by itself, or the store still
+    /// [cannot be used](NotElected::Unusable) a ttl after the wait for leadership began. A [`shutdown`](Self::shutdown) by other code is no error.
     // Not an `async fn`: its future would borrow the handle, and such a future of an async closure
     // cannot be proved `Send`.
     pub fn run_while_leader<F, E>(

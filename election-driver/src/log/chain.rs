@@ -17,3 +17,33 @@ pub fn chain(error: &dyn Error) -> String {
     }
     text
 }
+
+/// The `Debug` of errors is their text with its causes: a `main` that returns an error shows its `Debug`,
+/// and an `unwrap` does.
+macro_rules! shown {
+    ($($error:ty),+ $(,)?) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&$crate::log::chain(self))
+            }
+        }
+    )+};
+}
+pub(crate) use shown;
+
+#[cfg(test)]
+mod tests {
+    use crate::{NotElected, StoreError, WorkError};
+    use election_core::lease::Failure;
+    use std::{convert::Infallible, error::Error, sync::Arc};
+
+    /// Rust prints the `Debug` of an error that `main` returns.
+    #[test]
+    fn main_shows_the_text_of_an_error_with_its_causes() {
+        let shown = |error: Box<dyn Error>| format!("{error:?}");
+        let error = || StoreError::new(Failure::Fatal, "no table; create it").with_source("e.db");
+        assert_eq!(shown(error().into()), "no table; create it: e.db");
+        let failed: WorkError<Infallible> = NotElected::Unusable(Arc::new(error())).into();
+        assert_eq!(shown(failed.into()), "the store cannot be used: no table; create it");
+    }
+}

@@ -45,7 +45,7 @@ impl fmt::Display for Starting {
 }
 
 /// Why a node cannot be started.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The ballot cannot be kept: another process has it, or the directory cannot be used.
@@ -89,6 +89,8 @@ pub enum StartError {
     #[error("cannot start a thread: {0}; raise the thread limit")]
     Thread(io::Error),
 }
+
+crate::log::shown!(StartError);
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {

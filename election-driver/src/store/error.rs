@@ -4,7 +4,7 @@ use election_core::lease::Failure;
 use std::error::Error;
 
 /// Why a database has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{context}")]
 #[non_exhaustive]
 pub struct StoreError {
@@ -31,6 +31,8 @@ pub enum StoreErrorCode {
     /// A single row is the reason: its contents, a constraint, or a trigger.
     Row,
 }
+
+crate::log::shown!(StoreError);
 
 impl StoreError {
     /// An error without a cause of its own.

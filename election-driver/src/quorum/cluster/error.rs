@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a node of a cluster cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClusterError {
     /// The list of members or the timing does not add up.
@@ -102,6 +102,8 @@ pub enum ClusterError {
     #[error(transparent)]
     InFile(#[from] ClusterFileError),
 }
+
+crate::log::shown!(ClusterError);
 
 fn shards_refused(shards: u16, port: u16) -> String {
     let most = 65_536 - u32::from(port);
