@@ -7,7 +7,7 @@ use super::{
 #[cfg(feature = "tls")]
 use super::{
     clock::unix_millis,
-    tls::{CertificateStatus, News},
+    tls::{CertificateStatus, CredentialsError, News},
 };
 use crate::{log, rate::Rate};
 use election_core::{
@@ -274,12 +274,14 @@ impl Log {
             News::Mended => info!(event = "certificates", "the certificates can be read again"),
             News::Refused(error) => {
                 let cause = error.to_string();
-                warn!(
-                    event = "certificates_refused",
-                    cause,
-                    "the new certificates cannot be used, and the previous ones stay in use: \
-                     {cause}"
-                );
+                let what = match error {
+                    CredentialsError::ClusterFile(_) => {
+                        "the cluster file cannot be used, and the previous addresses and \
+                         certificates stay in use"
+                    }
+                    _ => "the new certificates cannot be used, and the previous ones stay in use",
+                };
+                warn!(event = "certificates_refused", cause, "{what}: {cause}");
             }
         }
     }

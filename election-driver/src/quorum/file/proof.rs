@@ -31,7 +31,7 @@ impl ClusterFile {
         self.certificates()?;
         let file = self.clone();
         Ok(Tls::source(move || {
-            let unfit = |error: ClusterFileError| CredentialsError::Unfit(error.to_string());
+            let unfit = |error: ClusterFileError| CredentialsError::ClusterFile(error.to_string());
             // A list that is cut short or misspelt must not let anybody in.
             let again = file.again().map_err(unfit)?;
             let paths = again.certificates().map_err(unfit)?;

@@ -74,7 +74,7 @@ pub struct Credentials {
 }
 
 /// Why credentials cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
     /// A file cannot be read.
@@ -98,7 +98,12 @@ pub enum CredentialsError {
     /// The parts do not fit together, or not this member of this cluster.
     #[error("{0}")]
     Unfit(String),
+    /// The cluster's file, which names them, cannot be used.
+    #[error("{0}")]
+    ClusterFile(String),
 }
+
+crate::log::shown!(CredentialsError);
 
 impl Credentials {
     /// Reads three texts in PEM: the authority's certificate, this member's with any that lie between,

@@ -107,6 +107,9 @@ fn a_file_of_other_members_lifts_no_ban() {
         let told = || (times(member, "event=certificates_refused") > nth).then_some(());
         eventually("a refusal", told);
         member.says(words);
+        member.says(
+            "the cluster file cannot be used, and the previous addresses and certificates stay",
+        );
         let mended = || (times(member, "the certificates can be read again") > nth).then_some(());
         replace(&members.file_of(IDS[first]), &good);
         eventually("an end of it", mended);
