@@ -42,9 +42,10 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "the database cannot be opened; check that this user may read and write the file \
                  and its directory (SQLite keeps its log beside the file)",
             ),
-            11 | 26 => {
-                (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
-            }
+            11 | 26 => (
+                Failure::Fatal,
+                "this is not a SQLite database, or it is damaged; name another file, or restore it",
+            ),
             1 if message.starts_with(MISSING) => (
                 Failure::Fatal,
                 "the tables are missing; create them with `ensure_schema` or `election schema \

@@ -107,9 +107,17 @@ async fn a_file_that_is_no_database_is_left_alone(_: OnNothing) {
     std::fs::write(&place.file, &precious).unwrap();
     let path = place.file.to_str().unwrap();
     let error = place.store().ensure_schema().await.unwrap_err();
-    assert_says(&error, Failure::Fatal, &[path, "not a SQLite database", "restore"]);
+    assert_says(
+        &error,
+        Failure::Fatal,
+        &[path, "not a SQLite database", "another file", "restore"],
+    );
     let error = place.store().leader(&Namespace::default()).await.unwrap_err();
-    assert_says(&error, Failure::Fatal, &[path, "not a SQLite database", "restore"]);
+    assert_says(
+        &error,
+        Failure::Fatal,
+        &[path, "not a SQLite database", "another file", "restore"],
+    );
     let elector = place.start("a", SHORT);
     assert!(complaint(&elector, Failure::Fatal).await.contains("not a SQLite database"));
     elector.shutdown().await;
