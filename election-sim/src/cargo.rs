@@ -44,15 +44,19 @@ pub(crate) fn find(path: &Path) -> Result<PathBuf, Vec<PathBuf>> {
     found.ok_or(places)
 }
 
+/// The test that is running now: it runs in a thread of its name, unless all run in the main thread.
+pub(crate) fn running_test() -> Option<String> {
+    let is_path = |name: &str| {
+        name.split("::").all(|part| part.chars().all(|c| c == '_' || c.is_alphanumeric()))
+    };
+    thread::current().name().filter(|test| *test != "main" && is_path(test)).map(str::to_owned)
+}
+
 /// The command that runs the test that is running now, which built a simulation of this name.
 pub(crate) fn test_command(name: &str) -> String {
     let package =
         env::var("CARGO_PKG_NAME").map_or_else(|_| String::new(), |of| format!(" -p {of}"));
-    // A test runs in a thread of its name, unless all of them run in the main thread.
-    let is_path = |name: &str| {
-        name.split("::").all(|part| part.chars().all(|c| c == '_' || c.is_alphanumeric()))
-    };
-    match thread::current().name().filter(|test| *test != "main" && is_path(test)) {
+    match running_test() {
         Some(test) => format!("cargo test{package} {test} -- --exact"),
         None => format!("cargo test{package} {}", quoted(name)),
     }

@@ -162,7 +162,7 @@ impl Report {
     /// # Errors
     /// If a file cannot be written; the error names it.
     pub fn save(&mut self, directory: &Path) -> io::Result<()> {
-        let file = directory.join(format!("{}-{}.scn", file_name(&self.name), self.seed));
+        let file = directory.join(format!("{}-{}.scn", named(&self.name), self.seed));
         put(&file, &self.scn.to_string())?;
         self.replay = Some(replay_command(&file, &self.name));
         let page = file.with_extension("html");
@@ -175,6 +175,17 @@ impl Report {
         put(&page, &self.drawn)?;
         self.page = Some(page);
         Ok(())
+    }
+}
+
+/// The files of a simulation of this name: after the test that runs it, too, for several tests may use
+/// one name.
+pub(crate) fn named(name: &str) -> String {
+    let name = file_name(name);
+    match cargo::running_test().map(|test| file_name(&test)) {
+        Some(test) if test.ends_with(&name) => test,
+        Some(test) => format!("{test}-{name}"),
+        None => name,
     }
 }
 

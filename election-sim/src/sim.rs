@@ -108,8 +108,8 @@ pub enum Failure {
 }
 
 impl Sim {
-    /// A simulation with this name, which should be that of the test function: the replay command
-    /// uses it. By default it plays 1,000 seeds of [`Swarm::within_contract`].
+    /// A simulation with this name, which should be that of the test function: files are named after it
+    /// and the test, and with `--test-threads=1` the replay command uses it. By default it plays 1,000 seeds of [`Swarm::within_contract`].
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -415,7 +415,7 @@ impl Sim {
         if let Some(Seed(seed)) = unreached.furthest {
             let schedule = self.schedule(seed);
             if let Ok((outcome, lines)) = schedule.narrate(workload) {
-                let name = format!("{}-{}.html", report::file_name(&self.name), Seed(seed));
+                let name = format!("{}-{}.html", report::named(&self.name), Seed(seed));
                 let page = cargo::directory().join(name);
                 let written = report::put(&page, &html(&schedule, &outcome, &lines));
                 unreached.page = written.is_ok().then_some(page);

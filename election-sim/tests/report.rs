@@ -234,6 +234,19 @@ fn the_printed_line_replays_the_shrunk_schedule() {
     says(&missing, &["no.scn: there is no such file in "]);
 }
 
+/// So that two of one name write a file each.
+#[test]
+fn a_schedule_is_named_after_its_test_and_simulation() {
+    let of = |test: &str| {
+        let thread = std::thread::Builder::new().name(test.to_owned());
+        let report = thread.spawn(|| failing("billing")).unwrap().join().unwrap();
+        report.path.unwrap().file_stem().unwrap().to_str().unwrap().to_owned()
+    };
+    let (plain, other) = (of("tests::billing"), of("tests::twice"));
+    assert!(plain.starts_with("tests--billing-0x"), "{plain}");
+    assert!(other.starts_with("tests--twice-billing-0x"), "{other}");
+}
+
 #[test]
 fn a_file_is_replayed_in_one_line() {
     let report = failing("a_file_is_replayed_in_one_line");
