@@ -42,5 +42,22 @@ pub(crate) fn quietly<T>(act: impl FnOnce() -> T) -> T {
 fn words(panic: &(dyn Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().copied().map(str::to_owned);
     let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
-    words.unwrap_or_else(|| "a panic without words".to_owned())
+    let mut words = words.unwrap_or_else(|| "a panic without words".to_owned());
+    if words.starts_with("there is no reactor running") {
+        words += "; a simulation has none: sleep by `node.runtime().sleep`, spawn by `node.runtime().spawn`";
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_of_tokio_is_told_with_what_to_use_instead() {
+        let tokio =
+            "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+        let said = caught(|| std::panic::panic_any(tokio)).unwrap_err();
+        assert!(said.starts_with(tokio) && said.contains("`node.runtime().sleep`"), "{said}");
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
     story::{Story, brief},
     svg::html,
     timeline::timeline,
-    trace::Line,
+    trace::{ENDED, Line},
     workload::Workload,
 };
 use std::{
@@ -154,6 +154,12 @@ impl Report {
     fn draw(&mut self, outcome: &Outcome, lines: &[Line]) {
         self.picture = timeline(&self.scn.schedule, lines, outcome.length, WIDTH);
         self.story = Story::of(&brief(lines), ROWS).told(outcome);
+        let mut ends = lines.iter().filter_map(|line| line.text.strip_prefix(ENDED));
+        if let Some(last) = ends.next_back() {
+            let times = ends.count() + 1;
+            self.story +=
+                &format!("\nends of the service by itself: {times}, the last with {last}\n");
+        }
         self.drawn = html(&self.scn.schedule, outcome, lines);
     }
 

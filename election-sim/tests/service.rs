@@ -305,3 +305,14 @@ fn the_order_of_ready_tasks_is_drawn() {
     let raced = sim("the_order_of_ready_tasks_is_drawn").seeds(0..20).service(races);
     raced.sometimes("one is first", is("ab")).sometimes("the other is", is("ba")).run();
 }
+
+#[test]
+fn a_service_that_ends_is_told_with_its_last_error() {
+    let ends = async |_: Node| Err::<(), _>("no table");
+    let told = sim("a_service_that_ends").seeds(0..1).service(ends);
+    let Err(Failure::Violated(report)) = told.always("short", |view| view.now() < PACE * 9).check()
+    else {
+        panic!("passed")
+    };
+    assert!(report.story.contains(", the last with Err(\"no table\")"), "{report}");
+}

@@ -1,6 +1,7 @@
 //! From the user's function to a running process.
 
 use super::{cell::Cell, life::Life, node::Node, process::Tasks};
+use crate::trace::ENDED;
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 /// Starts the service of one life.
@@ -17,7 +18,7 @@ where
         let future = service(node.clone());
         let main: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async move {
             let output = future.await;
-            ending.note(format_args!("the service has ended: {output:?}"));
+            ending.note(format_args!("{ENDED}{output:?}"));
         });
         Tasks::new(node.cell().clone(), main)
     })

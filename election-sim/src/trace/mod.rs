@@ -16,6 +16,9 @@ use election_core::{
 };
 use std::time::Duration;
 pub(crate) use words::short;
+
+/// How the note begins that a service has ended by itself.
+pub(crate) const ENDED: &str = "the service has ended: ";
 use words::{bytes, frame, question, reply, under, words_of};
 
 /// Something that happens to a process.
