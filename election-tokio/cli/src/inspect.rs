@@ -98,6 +98,26 @@ impl Glance {
         candidates.map_or(true, |all| all.iter().any(|each| each.candidate == holder.candidate))
     }
 
+    /// Other elections of the database, for whoever mistyped the name: the most alike first.
+    async fn others(&mut self) -> String {
+        const MOST: usize = 5;
+        let mut names: Vec<_> = self
+            .elections()
+            .await
+            .into_iter()
+            .flatten()
+            .map(|it| it.namespace.to_string())
+            .collect();
+        let asked = self.place.namespace.to_string();
+        names.sort_by_key(|name| strsim::damerau_levenshtein(name, &asked));
+        names.truncate(MOST);
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!("; existing elections: {}", names.join(", "))
+        }
+    }
+
     async fn request_resign(&mut self) -> Result<Option<Epoch>, Failed> {
         let Place { store, namespace, .. } = &mut self.place;
         let asked = timeout_at(self.deadline, store.request_resign_of_leader(namespace)).await;
@@ -143,6 +163,7 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         return Ok(exit);
     }
     let is_listed = glance.lists_leader(row).await;
+    let others = if row.epoch.get() == 0 { glance.others().await } else { String::new() };
     let place = glance.place;
     let name = &place.namespace;
     let says = match row.live_holder() {
@@ -159,7 +180,7 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
                 if is_listed { "" } else { UNLISTED },
             )
         }
-        None if row.epoch.get() == 0 => "nobody has ever led".to_owned(),
+        None if row.epoch.get() == 0 => format!("nobody has ever led{others}"),
         None => format!("nobody leads (the last epoch was {})", row.epoch),
     };
     let old = if is_replica { format!("; {OLD}") } else { String::new() };

@@ -177,6 +177,12 @@ fn who_leads_and_since_when_and_where_is_said_in_words() {
     let since = since(epoch);
     let status = text(&world.output(&mut world.election("status", &[])));
     assert!(status.contains(&since), "{since} in {status}");
+    let mut mistyped = world.election("status", &["--name", "defualt"]);
+    let status = text(&world.output(&mut mistyped));
+    assert!(
+        status.starts_with("defualt: nobody has ever led; existing elections: default; in "),
+        "{status}"
+    );
     let list = text(&world.output(&mut world.election("list", &[])));
     assert!(list.lines().next().is_some_and(|line| line.ends_with("LISTING LEFT")), "{list}");
     let row: Vec<_> = list.lines().nth(1).expect("a row").split_whitespace().collect();
