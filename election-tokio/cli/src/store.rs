@@ -13,6 +13,7 @@ use election_tokio::{
         sql::{CandidateRow, Dialect, ElectionRow, Schema, Tables},
     },
 };
+use std::path::Path;
 
 /// A store whose database is known only at run time.
 #[derive(Clone)]
@@ -70,6 +71,12 @@ fn no_scheme(text: &str) -> String {
     format!("{is}; write {}", urls(path))
 }
 
+/// The directory of a path that is missing here and there in the root: two slashes do not lead there.
+fn missing_here(path: &str) -> Option<&Path> {
+    let directory = Path::new(path).parent().filter(|it| it.is_relative() && *it != "")?;
+    (!directory.exists() && Path::new("/").join(directory).exists()).then_some(directory)
+}
+
 /// Runs the same code on any of the databases, or other code on etcd.
 macro_rules! on_any {
     ($any:expr, $store:ident => $words:expr, $etcd:pat => $other:expr) => {
@@ -115,6 +122,13 @@ impl AnyStore {
             Dialect::Sqlite => {
                 let named = rest.strip_prefix("//").unwrap_or(rest);
                 let (path, parameters) = crate::secret::file_and_parameters(named);
+                if let Some(directory) = missing_here(path).filter(|_| named != rest) {
+                    let place = directory.display();
+                    return Err(Failed::new(format!(
+                        "{what}: there is no directory {place} here; write sqlite:/{path} for the one \
+                         in /"
+                    )));
+                }
                 let store = match parameters {
                     "" => SqliteStore::open(path),
                     "?filesystem=trusted" => SqliteStore::open_trusted(path),
