@@ -43,6 +43,7 @@ mod systemd;
 mod time;
 
 use arguments::{Arguments, Command};
+use clap::error::ErrorKind;
 use exit::{Exit, Failed};
 use log::Log;
 use nix::sys::signal::SigSet;
@@ -105,6 +106,10 @@ fn misused(error: &clap::Error) -> i32 {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::OK.code();
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return Exit::TOOL_FAILED.code();
     }
     let json = arguments::own_words().any(|word| word == "--json");
     let text = secret::redacted_arguments(error.render().to_string());

@@ -160,9 +160,10 @@ fn text(election: &str, members: &[MemberAt], insecure: bool) -> String {
 }
 
 fn tell(options: &InitOptions, kept: &Path) -> Result<(), Failed> {
-    let InitOptions { members, out, days, insecure, .. } = options;
+    let InitOptions { members, election, out, days, insecure } = options;
     let first = members.first().map_or("", |member| &*member.id);
     let file = |id: &str| out.join(id).join(CLUSTER);
+    print(format!("the election is called {election} (--election)"))?;
     for MemberAt { id, address } in members {
         print(format!("{id} at {address}: {}", out.join(id).display()))?;
     }

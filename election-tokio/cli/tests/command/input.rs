@@ -36,6 +36,7 @@ fn urls_that_name_no_database() {
             ("sqlite:", &["no database file", "sqlite:PATH"]),
             ("sqlite:e.db?mode=ro", &["one parameter, filesystem=trusted", "sqlite:PATH"]),
             (&directory, &["is a directory"]),
+            ("sqlite://tmp/e.db", &["no directory tmp here", "write sqlite:/tmp/e.db"]),
         ] {
             refused(&world, &mut on(&world, command, url), words);
         }
@@ -225,6 +226,8 @@ fn timings_that_do_not_add_up() {
     }
     refused(&world, &mut world.election("run", &[]), &["<CMD>"]);
     refused(&world, &mut world.bare(&[]), &["Usage"]);
+    let said = world.output(&mut world.bare(&[])).stderr;
+    assert!(said.starts_with(b"Leader election: "), "{}", String::from_utf8_lossy(&said));
     refused(&world, &mut world.bare(&["elect"]), &["elect"]);
     // It is named as the user knows it.
     let mut told = world.election("run", &["--ttl", "-5s", "--", "true"]);

@@ -259,7 +259,9 @@ fn a_number_of_members_that_tolerates_too_little_is_warned_of() {
         said(&world.output(&mut world.bare(&all)))
     };
     let (n1, n2, n3, n4) = ("n1=h:1", "n2=h:2", "n3=h:3", "n4=h:4");
-    assert!(told(&[n1], "one").contains("warning: N=1"), "nobody takes over");
+    let one = told(&[n1], "one");
+    assert!(one.contains("warning: N=1"), "nobody takes over");
+    assert!(one.starts_with("the election is called default (--election)\n"), "{one}");
     assert!(told(&[n1, n2], "two").contains("warning: N=2"), "both are needed");
     assert!(!told(&[n1, n2, n3], "three").contains("warning"), "one may fail");
     assert!(told(&[n1, n2, n3, n4], "four").contains("warning: N=4"), "only one may fail");
