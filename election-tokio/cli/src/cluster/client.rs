@@ -263,7 +263,8 @@ impl Client {
         let (node, causes, start) = (&self.node, causes.join("; "), &self.start);
         Err(Failed::new(format!(
             "{node} is not running here, or not as this user: {causes}. Start it: {start}; or use \
-             --socket if its control socket is elsewhere"
+             --socket if its control socket is elsewhere (a member in a program of your own has \
+             none)"
         )))
     }
 

@@ -169,12 +169,15 @@ fn a_member_says_what_it_knows() {
     assert!(alive(job.pid));
 }
 
+const PROGRAM: &str = "a member in a program of your own has none";
+
 #[test]
 fn a_member_that_does_not_run_is_told_how_to_start() {
     let members = Members::new();
     for command in ["status", "observe", "resign"] {
         let output = members.ask(command, "n1", &[]);
-        let words = ["n1 is not running here", ".n1.sock", "election run --cluster", "--socket"];
+        let words =
+            ["n1 is not running here", ".n1.sock", "election run --cluster", "--socket", PROGRAM];
         refused(&output, 125, &words);
     }
     let json = members.ask("status", "n1", &["--json"]);
