@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-#[cfg(all(doctest, feature = "postgres", feature = "sqlite"))]
+#[cfg(all(doctest, feature = "cluster-file", feature = "postgres", feature = "sqlite"))]
 mod guide_examples;
 mod runtime;
 mod token;
