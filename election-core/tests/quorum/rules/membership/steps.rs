@@ -65,6 +65,17 @@ fn only_the_primary_that_it_follows_is_accepted_from() {
 }
 
 #[test]
+fn a_proposal_from_below_the_promise_is_not_accepted() {
+    // The primary has asked for this node's vote in a raise, and its proposal of before comes late.
+    let mut hand = Hand::following(3);
+    let late = proposed(&hand, 6, &add("d"));
+    hand.offer(C, 7, offset(0));
+    assert_eq!(hand.quorum.promised(), epoch(7));
+    tell(&mut hand, C, &late);
+    assert_eq!((says(&mut hand), hand.quorum.promised()), (None, epoch(7)));
+}
+
+#[test]
 fn what_is_accepted_is_said_once_it_is_durable() {
     let mut hand = Hand::following(3);
     hand.slow_disk = true;
