@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 
 /// The members of a cluster, and which of them this node is. Cheap to clone.
 ///
-/// While the list changes, it has one neighbour or two ([`Membership`](super::Membership)). A member of
+/// While the list changes, it has one neighbour or two ([`Membership`]). A member of
 /// these that the list does not have is spoken to, but does not vote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {

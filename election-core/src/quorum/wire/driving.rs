@@ -38,11 +38,11 @@
 //!   nothing more can come from it: it was closed, failed, sent a [`WireError`](super::WireError), or
 //!   the driver closed it. Hand in the frames that came before first. Tell the outbox, too
 //!   ([`Outbox::ended`]). For connections that never said whose they are, nothing is due.
-//! * **Members.** Look after every step whether the node goes by other [`Members`]
+//! * **Members.** Look after every step whether the node goes by other [`Members`](crate::quorum::Members)
 //!   ([`Config::members`](crate::quorum::Config::members)). Give them to the outboxes
 //!   ([`Outbox::encode_by`]) and to the decoders ([`Decoder::decode_by`]), dial whoever is new, and leave
 //!   whoever is gone. A node without a ballot that joins a cluster may find itself at another place
-//!   ([`Members::me`]): end all its connections then, and begin anew.
+//!   ([`Members::me`](crate::quorum::Members::me)): end all its connections then, and begin anew.
 //! * **Backpressure.** A peer that takes nothing must not keep the driver from serving the others.
 //!   Never wait for a write; the outbox keeps what matters.
 //!
