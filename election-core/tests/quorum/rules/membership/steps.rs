@@ -131,6 +131,28 @@ fn a_winner_goes_on_with_the_newest_list_that_its_voters_accepted() {
 }
 
 #[test]
+fn what_a_voter_has_accepted_replaces_what_the_winner_accepted_before() {
+    let first = Hand::booted(5, A).quorum.lists().clone();
+    let old = first.propose(epoch(3), &add("f")).unwrap();
+    for (number, wins) in [(4, true), (2, false)] {
+        let other = first.propose(epoch(number), &remove("e")).unwrap();
+        let ballot = Ballot { lists: old.clone(), ..ballot(5, 5, None) };
+        let mut hand = Hand::booted_from(config(5, A), ballot, Some(offset(0)));
+        hand.hear_all(&[C, D], replica(5));
+        hand.hear(B, with(&hand, &other, replica(5)));
+        assert_eq!(hand.offers(), [6]);
+        tell(&mut hand, B, &other);
+        vote(&mut hand, B, &other);
+        hand.accept(C, 6);
+        assert_eq!(hand.leads(), Some(6));
+        hand.run(1);
+        let (_, list) = hand.saved.last().unwrap().lists.accepted().unwrap();
+        let newest = if wins { &other } else { &old };
+        assert_eq!(list, newest.accepted().unwrap().1, "{number}");
+    }
+}
+
+#[test]
 fn a_vote_without_a_list_counts_at_once() {
     let mut hand = candidate_of_five();
     hand.accept(B, 6);
