@@ -113,7 +113,7 @@ fn vote(hand: &mut Hand, from: Peer, lists: &Membership) -> Option<Change> {
 }
 
 #[test]
-fn a_winner_goes_on_with_the_newest_list_that_its_voters_accepted() {
+fn a_winner_goes_on_with_the_newest_list_of_its_voters() {
     let mut hand = candidate_of_five();
     let (old, new) = (proposed(&hand, 3, &add("f")), proposed(&hand, 4, &remove("e")));
     vote(&mut hand, B, &old);
@@ -131,7 +131,7 @@ fn a_winner_goes_on_with_the_newest_list_that_its_voters_accepted() {
 }
 
 #[test]
-fn what_a_voter_has_accepted_replaces_what_the_winner_accepted_before() {
+fn the_newest_accepted_list_wins_whoever_accepted_it() {
     let first = Hand::booted(5, A).quorum.lists().clone();
     let old = first.propose(epoch(3), &add("f")).unwrap();
     for (number, wins) in [(4, true), (2, false)] {
@@ -310,7 +310,7 @@ fn a_vote_for_a_member_that_is_gone_stays_given() {
 }
 
 #[test]
-fn a_node_without_a_ballot_records_no_list_before_it_knows_its_promises() {
+fn a_fresh_node_records_no_list_before_it_knows_its_promises() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     let mut lists = hand.quorum.lists().clone();
     for (change, members) in [(add("d"), 4), (add("e"), 5)] {
