@@ -70,7 +70,8 @@ impl Members {
         origin: Fingerprint,
         list: MemberList,
     ) -> Self {
-        (self.ids, self.origin, self.list) = (ids, origin, list);
+        self.origin = if list.generation == 0 { Fingerprint::new(0) } else { origin };
+        (self.ids, self.list) = (ids, list);
         self
     }
 

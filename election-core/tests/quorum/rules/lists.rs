@@ -179,3 +179,10 @@ fn a_new_list_is_confirmed_on_each_member() {
     let starts = ["1", "2", "3", "4", "5"].map(|id| (id, new, old.filter(|_| id < "4")));
     assert_eq!(leads(&starts), "", "all were stopped, and nobody has confirmed it");
 }
+
+#[test]
+fn a_ballot_with_the_given_list_changes_no_setting() {
+    let given = config(3, A).build().unwrap();
+    let hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 5, None)));
+    assert_eq!(hand.quorum.config(), &given);
+}
