@@ -423,7 +423,8 @@ impl Run {
     }
 
     fn step(&mut self, input: Input<Event>) {
-        if let Input::Event(Event::Received { message: Message::Lists { lists, .. }, .. }) = &input {
+        if let Input::Event(Event::Received { message: Message::Lists { lists, .. }, .. }) = &input
+        {
             self.told = Some((**lists).clone());
         }
         let step = self.quorum.step(self.now, input);
