@@ -181,6 +181,8 @@ fn a_candidate_with_an_older_list_gets_no_vote_but_the_list() {
     let later = first.propose(epoch(5), &remove("e")).unwrap().establish().unwrap();
     hand.hear(B, with(&hand, &later, replica(5)));
     tell(&mut hand, B, &later);
+    hand.offer(D, 7, offset(0));
+    assert_eq!(hand.votes(), [], "it has not said which list it has");
     for (lists, votes) in [(&first, vec![]), (&later, vec![(C, 7)])] {
         hand.hear(C, with(&hand, lists, candidate(7)));
         hand.run(200);
