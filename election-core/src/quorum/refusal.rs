@@ -24,9 +24,6 @@ pub enum ChangeRefusal {
     /// No frame can carry the id.
     #[error("the id {0} has more than {most} bytes: use a shorter one", most = super::Config::MAX_ID)]
     TooLong(NodeId),
-    /// The primary itself is to leave.
-    #[error("this node leads: hand over to another member first")]
-    OwnRemoval,
     /// A member that speaks only kevy-elect's protocol keeps to none of the rules that lists need.
     #[error("{0} speaks only kevy-elect's protocol: upgrade it first")]
     OldProtocol(NodeId),

@@ -333,7 +333,7 @@ fn newest(lists: &Membership, me: &str) -> Vec<&'static str> {
         let ids = list.voters.members().map(|peer| lists.ids()[peer.index()].clone().unwrap());
         ids.map(|id| &*id.as_str().to_owned().leak()).collect::<Vec<_>>()
     });
-    names.into_iter().find(|names| names.contains(&me)).unwrap()
+    names.into_iter().find(|names| names.contains(&me)).unwrap_or_else(|| panic!("{me}: {lists:?}"))
 }
 
 pub(crate) fn add(name: &str) -> MemberChange {

@@ -68,9 +68,6 @@ impl Quorum {
         if known.0.as_str().len() > Config::MAX_ID {
             return Err(ChangeRefusal::TooLong(known.0.clone()));
         }
-        if members.id(self.me) == Some(known.0) {
-            return Err(ChangeRefusal::OwnRemoval);
-        }
         let next = self.lists.recorded().propose(lead.epoch, change);
         next.map(drop).ok_or(ChangeRefusal::NoRoom)
     }
@@ -161,6 +158,15 @@ impl Quorum {
         others.fold(PeerSet::default().with(self.me), PeerSet::with)
     }
 
+    /// A primary that is no member any more resigns as soon as a majority of the new list can elect
+    /// without it.
+    pub(crate) fn retire(&mut self) -> Option<Change> {
+        let is_member = self.config.members().is_voter(self.me);
+        let list = &self.lists.recorded().established;
+        let may = !is_member && list.is_majority(self.recorded_by());
+        may.then(|| self.end_belief(Loss::Resigned, None, None))?
+    }
+
     /// A peer tells which lists it has recorded.
     pub(crate) fn lists_told(&mut self, from: Peer, told: &Membership) -> Option<Change> {
         let theirs = self.config.members().clone();
@@ -199,6 +205,10 @@ impl Quorum {
     /// A peer with the same list tells which one it has accepted to follow it.
     fn acceptance_told(&mut self, from: Peer, told: &Membership) {
         let Some((epoch, list)) = told.accepted else { return };
+        // A list that was proposed in place of one with this node has nothing to do with it.
+        if self.config.members().id(self.me).and_then(|id| told.find(id)) != Some(self.me) {
+            return;
+        }
         if self.candidacy.is_some() || !self.boot.permits_support() {
             self.lists.learn(told);
             return;
@@ -208,11 +218,7 @@ impl Quorum {
         });
         let (promised, voted_for) = (self.voter.promised, self.voter.voted_for);
         let is_known = self.lists.recorded().accepted == Some((epoch, list));
-        // A list that was proposed in place of one with this node has nothing to do with it.
-        let concerns = self.config.members().id(self.me).and_then(|id| told.find(id));
-        let may = self.voter.eligibility == Eligibility::Eligible
-            && !self.lists.are_changing()
-            && concerns == Some(self.me);
+        let may = self.voter.eligibility == Eligibility::Eligible && !self.lists.are_changing();
         if !leads || epoch < promised || is_known || !may {
             return;
         }
