@@ -107,9 +107,7 @@ impl Net {
 
     pub(crate) fn start(&mut self, node: usize) {
         self.lives += 1;
-        if let Some(ballot) = &self.nodes[node].disk {
-            self.nodes[node].file = newest(&ballot.lists, self.nodes[node].id);
-        }
+        self.distribute(node);
         let Node { id: name, file, disk, .. } = &self.nodes[node];
         let config =
             Config::builder(id(name), file.iter().map(|it| id(it)), Label::new("a").unwrap());
@@ -127,6 +125,21 @@ impl Net {
         self.nodes[node].quorum = Some(quorum);
         self.nodes[node].connection += 1;
         self.step(node, Input::Tick);
+    }
+
+    /// Gives a node the newest list that it knows, as an operator does.
+    fn distribute(&mut self, node: usize) {
+        if let Some(ballot) = &self.nodes[node].disk {
+            self.nodes[node].file = newest(&ballot.lists, self.nodes[node].id);
+        }
+    }
+
+    /// A node that is down loses its disk, unless it is alone. Returns how many members it knew of.
+    pub(crate) fn wipe(&mut self, node: usize) -> usize {
+        self.distribute(node);
+        let members = self.nodes[node].file.len();
+        self.nodes[node].disk.take_if(|_| members > 1);
+        members
     }
 
     pub(crate) fn kill(&mut self, node: usize) {

@@ -25,6 +25,7 @@ pub struct ConfigBuilder {
     witnesses: Vec<NodeId>,
     cluster: Option<Namespace>,
     new_peers: bool,
+    generation: u64,
     min_epoch: Epoch,
     accepts_loss: bool,
     loopback: bool,
@@ -50,6 +51,7 @@ impl ConfigBuilder {
             witnesses: Vec::new(),
             cluster: None,
             new_peers: false,
+            generation: 0,
             min_epoch: Epoch::NONE,
             accepts_loss: false,
             loopback: false,
@@ -136,6 +138,15 @@ impl ConfigBuilder {
     #[must_use]
     pub fn min_epoch(mut self, epoch: Epoch) -> Self {
         self.min_epoch = epoch;
+        self
+    }
+
+    /// Of which generation the list is that this node is given; 0, the cluster's first, unless set. The
+    /// list in force is in the ballot, so a list of another generation than that is only compared: it is
+    /// an older one, or one that somebody wants. A list of the same generation has to be the same.
+    #[must_use]
+    pub fn generation(mut self, generation: u64) -> Self {
+        self.generation = generation;
         self
     }
 
@@ -259,6 +270,7 @@ impl ConfigBuilder {
             preferred,
             fail_back: self.fail_back.map(nanos),
             new_peers: self.new_peers,
+            generation: self.generation,
             min_epoch: self.min_epoch,
             accepts_loss: self.accepts_loss,
             loopback: self.loopback,

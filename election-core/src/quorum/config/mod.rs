@@ -36,6 +36,7 @@ pub struct Config {
     pub(super) preferred: Option<Peer>,
     pub(super) fail_back: Option<u64>,
     pub(super) new_peers: bool,
+    generation: u64,
     pub(super) min_epoch: Epoch,
     accepts_loss: bool,
     loopback: bool,
@@ -230,9 +231,17 @@ const MANY: usize = 9;
 const MIN_SPAN: Duration = Duration::from_millis(1);
 
 impl Config {
-    /// The configuration under the lists of a ballot, and these lists: the list in force is there. The
-    /// one that this node was given has to be among them, in force, the one before or the next. A
-    /// ballot of others, or under other settings, counts for nothing here: the voter judges it.
+    /// The same settings with other members, or other places of them.
+    pub(super) fn go_by(&mut self, members: Members) {
+        let preferred = self.preferred.and_then(|peer| self.members.id(peer));
+        self.preferred = preferred.and_then(|id| members.find(id.as_str()));
+        self.members = members;
+    }
+
+    /// The configuration under the lists of a ballot, and these lists: the list in force is there. If
+    /// the one that this node was given is of the same generation, it has to be among them: in force, the
+    /// one before or the next. A ballot of others, or under other settings, counts for nothing here: the
+    /// voter judges it.
     pub(super) fn restored(mut self, restored: &Restored) -> (Self, Membership) {
         let given = &self.members;
         if let Restored::Ballot(ballot) = restored {
@@ -240,12 +249,12 @@ impl Config {
             let fits = |members: &Members| {
                 let of = |list| members.clone().with_list(ids.clone(), *origin, list);
                 let is_known = |list: &MemberList| of(*list).has_the_same(given);
-                members.fingerprint() == ballot.members && ballot.lists.lists().any(is_known)
+                let is_other = self.generation != ballot.lists.established.generation;
+                let is_known = is_other || ballot.lists.lists().any(is_known);
+                members.fingerprint() == ballot.members && is_known
             };
             if let Some(members) = given.under(&ballot.lists).filter(fits) {
-                let id = self.preferred.and_then(|peer| given.id(peer));
-                self.preferred = id.and_then(|id| members.find(id.as_str()));
-                self.members = members;
+                self.go_by(members);
                 return (self, ballot.lists.clone());
             }
         }

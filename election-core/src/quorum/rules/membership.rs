@@ -234,7 +234,9 @@ impl Quorum {
     /// A node without a ballot takes the lists of a cluster for its own. It records them with the first
     /// ballot, when it knows its promises.
     fn join(&mut self, me: Peer, told: &Membership) {
-        self.config.members = self.config.members().clone().at(me);
+        let members = self.config.members().clone();
+        self.config
+            .go_by(members.with_list(told.ids.clone(), told.origin, told.established).at(me));
         self.me = me;
         self.peers.forget_all();
         self.forget_primary();
@@ -268,7 +270,7 @@ impl Quorum {
         }
         self.boot.go_by(&members, lists.lists());
         (self.majority, self.fingerprint) = (members.quorum(), members.fingerprint());
-        self.config.members = members;
+        self.config.go_by(members);
         self.lists.count_by(lists);
         let own = self.fingerprint;
         for view in &mut self.peers.0 {

@@ -50,7 +50,10 @@ fn a_primary_that_removes_itself_hands_over() {
     assert_eq!(recorded, 2, "a majority can elect without it");
     assert!(net.wait(100, |net| net.leaders() == ["b"]), "{}", net.told());
     net.run(20_000);
-    assert_eq!((net.leaders(), net.quorum("a").unready()), (vec!["b"], Some(Hindrance::NotAMember)));
+    assert_eq!(
+        (net.leaders(), net.quorum("a").unready()),
+        (vec!["b"], Some(Hindrance::NotAMember))
+    );
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Random walks: members come and go, while nodes, disks and links fail.
 
 use super::*;
-use election_core::quorum::Ballot;
 
 const IDS: [&str; 5] = ["b", "c", "d", "e", "a"];
 
@@ -28,9 +27,7 @@ fn walk(seed: u64) {
             4 => net.cut.clear(),
             5 if net.draw(4) == 0 && wiped.is_none() && net.nodes[node].quorum.is_none() => {
                 // A cluster of one that loses its disk begins anew.
-                let list = |ballot: &Ballot| ballot.lists.established().voters.members().count();
-                if net.nodes[node].disk.as_ref().is_none_or(|ballot| list(ballot) > 1) {
-                    net.nodes[node].disk = None;
+                if net.wipe(node) > 1 {
                     (wiped, ever) = (Some(node), true);
                 }
             }
