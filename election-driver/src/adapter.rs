@@ -25,8 +25,8 @@ macro_rules! adapter {
         };
         #[cfg(unix)]
         pub use $crate::{
-            ClusterError, HandOverError, Node, PauseError, PeerReport, Primary, StartError,
-            Starting, UnknownLeader,
+            ChangeError, ClusterError, HandOverError, Node, PauseError, PeerReport, Primary,
+            StartError, Starting, UnknownLeader,
         };
         #[cfg(all(feature = "etcd", unix))]
         pub use $crate::{EtcdFence, EtcdVersion};

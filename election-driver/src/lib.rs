@@ -83,8 +83,8 @@ pub use quorum::file::ClusterFileError;
 pub use quorum::tls;
 #[cfg(unix)]
 pub use quorum::{
-    Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError, PeerReport,
-    Primary, StartError, Starting, UnknownLeader,
+    ChangeError, Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError,
+    PeerReport, Primary, StartError, Starting, UnknownLeader,
 };
 #[cfg(unix)]
 #[doc(hidden)]

@@ -120,8 +120,10 @@ pub struct Heard {
     pub availability: Availability,
     /// Whether it hears this node; taken for granted if it does not say.
     pub hears_me: bool,
-    /// Whether it was given another list of members.
+    /// Whether it has another list of members.
     pub differs: bool,
+    /// The generation of its list; zero if it does not say.
+    pub generation: u64,
     /// Whether it supports a node that this one does not hear: a primary, or a candidate that it has
     /// voted for. If that lasts, somebody leads and this node cannot know who. A peer that speaks
     /// only kevy-elect's protocol does not say.
@@ -264,6 +266,7 @@ impl Quorum {
             availability: view.availability,
             hears_me: view.hears_me,
             differs: view.differs,
+            generation: view.lists.generation,
             supports_unheard: view.is_fresh(now) && self.is_unheard(view.echoes, now),
         }
     }

@@ -4,13 +4,13 @@ mod addresses;
 mod build;
 mod error;
 
-pub(super) use addresses::AddressList;
+pub(super) use addresses::{AddressList, Strangers};
 pub use error::ClusterError;
 
 #[cfg(feature = "cluster-file")]
 use super::file::contents::ClusterFile;
 #[cfg(feature = "tls")]
-use super::tls::{CredentialsError, Expiry, Identity, Places};
+use super::tls::{CredentialsError, Expiry, Identity, MemberName};
 use super::{address::Address, security::Proof, starting::Starting};
 use crate::Network;
 use election_core::{
@@ -177,9 +177,9 @@ impl<R: Network> Cluster<R> {
     #[cfg(feature = "tls")]
     pub fn check_certificates(&self) -> Result<Option<Expiry>, CredentialsError> {
         let Proof::Tls(source) = &self.proof else { return Ok(None) };
-        let (cluster, members) = (&self.registration.namespace, self.config.members());
-        let places = Places::new(cluster.clone(), members.clone());
-        Identity::new(&places, &source.read()?).map(|identity| Some(identity.expiry()))
+        let Registration { namespace, candidate, .. } = &self.registration;
+        let own = MemberName { cluster: namespace.clone(), id: candidate.id.clone() };
+        Identity::new(&own, &source.read()?).map(|identity| Some(identity.expiry()))
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     transport::Transport,
 };
 use crate::Network;
-use election_core::quorum::Peer;
+use election_core::NodeId;
 use futures_lite::future::or;
 use std::{io, net::SocketAddr, time::Duration};
 use thiserror::Error;
@@ -51,7 +51,7 @@ struct AtLastAddress {
 pub(super) struct Connect<R> {
     pub(super) runtime: R,
     pub(super) security: Security,
-    pub(super) peer: Peer,
+    pub(super) id: NodeId,
     pub(super) begin: Begin,
     pub(super) down_after: Duration,
 }
@@ -91,7 +91,7 @@ impl<R: Network> Connect<R> {
     async fn reached(&self, number: SocketAddr) -> io::Result<Transport<R::Stream>> {
         let stream = self.runtime.connect(number).await?;
         socket::prepare::<R>(&stream, self.down_after)?;
-        self.security.connect(stream, self.peer).await
+        self.security.connect(stream, self.id.clone()).await
     }
 }
 

@@ -10,7 +10,7 @@
 use super::admission;
 use super::{refusal::Refusal, security::Security, transport::Transport};
 use crate::Network;
-use election_core::quorum::Peer;
+use election_core::{NodeId, quorum::Peer};
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
@@ -31,7 +31,7 @@ pub(super) struct Entered<S> {
     pub(super) transport: Transport<S>,
     pub(super) address: SocketAddr,
     /// The only member in whose name it may, if it has proved to be one.
-    pub(super) proved: Option<Peer>,
+    pub(super) proved: Option<NodeId>,
 }
 
 type Outcome<S> = Result<Entered<S>, (SocketAddr, Refusal)>;
@@ -97,6 +97,11 @@ impl<R: Network> Handshakes<R> {
     /// A member is to be found there, so it may come from there.
     pub(super) fn expects(&mut self, peer: Peer, address: IpAddr) {
         self.known.insert(peer, address);
+    }
+
+    /// Other members have these places.
+    pub(super) fn regroup(&mut self, stays: impl Fn(Peer) -> bool) {
+        self.known.retain(|peer, _| stays(*peer));
     }
 
     /// Where members may come from.
@@ -169,8 +174,8 @@ impl<R: Network> Handshakes<R> {
                 None => None, // it has made room for another
                 // As a probe does that only looks whether a port is open.
                 Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => None,
-                Some(Ok((transport, peer))) => {
-                    Some(Ok(Entered { transport, address, proved: Some(peer) }))
+                Some(Ok((transport, id))) => {
+                    Some(Ok(Entered { transport, address, proved: Some(id) }))
                 }
                 Some(Err(error)) => {
                     keyring.ask();
@@ -189,7 +194,8 @@ impl<R: Network> Handshakes<R> {
     /// Whether the present credentials admit a connection that was under way when they came into use.
     #[cfg(feature = "tls")]
     fn admits(&self, entered: &Entered<R::Stream>) -> bool {
-        entered.proved.is_none_or(|peer| self.security.still_admits(&entered.transport, peer))
+        let proved = entered.proved.as_ref();
+        proved.is_none_or(|id| self.security.still_admits(&entered.transport, id))
     }
 
     /// Who has proved to be a member, or has failed to.

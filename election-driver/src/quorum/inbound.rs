@@ -14,7 +14,7 @@ use super::{
 };
 use crate::Network;
 use election_core::{
-    Timestamp,
+    NodeId, Timestamp,
     quorum::{
         Connection, Members, Message, Peer,
         wire::{Decoder, Dialect, Incoming},
@@ -59,7 +59,7 @@ struct InboundConnection<S> {
     transport: Transport<S>,
     address: SocketAddr,
     /// The only member in whose name it may speak, if it has proved to be one.
-    proved: Option<Peer>,
+    proved: Option<NodeId>,
     number: Connection,
     decoder: Box<Decoder>,
     /// Since when no whole frame has come.
@@ -170,6 +170,18 @@ impl<R: Network> Inbound<R> {
         Poll::Pending
     }
 
+    /// Goes by another list. A connection of somebody who has not the same place ends.
+    pub(super) fn regroup(&mut self, members: &Members) {
+        let old = std::mem::replace(&mut self.members, members.clone());
+        let stays = |peer| old.id(peer) == members.id(peer);
+        self.handshakes.regroup(stays);
+        self.greeters.retain(|peer, _| stays(*peer));
+        for each in &mut self.connections {
+            each.evicted |= !each.decoder.peer().is_none_or(stays);
+            each.decoder.decode_by(members.clone());
+        }
+    }
+
     /// A member is to be found there, so it may come from there.
     pub(super) fn expects(&mut self, peer: Peer, address: IpAddr) {
         self.handshakes.expects(peer, address);
@@ -212,7 +224,7 @@ impl<R: Network> Inbound<R> {
         let security = self.handshakes.security();
         for each in &mut self.connections {
             let admitted = |proved| security.still_admits(&each.transport, proved);
-            each.evicted |= !each.proved.is_none_or(admitted);
+            each.evicted |= !each.proved.as_ref().is_none_or(admitted);
         }
     }
 
@@ -368,10 +380,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> InboundConnection<S> {
             None => _ = self.greets.get_or_insert(now),
         }
         let Some(from) = self.decoder.peer() else { return Poll::Pending };
-        if let Some(proved) = self.proved.filter(|proved| *proved != from) {
-            let ids = [proved, from].map(|peer| members.id(peer).cloned());
-            let [Some(proved), Some(claimed)] = ids else { return self.ended() };
-            return self.refused(Refusal::Impostor { proved, claimed });
+        if let (Some(proved), Some(claimed)) = (&self.proved, members.id(from)) {
+            if proved != claimed {
+                let (proved, claimed) = (proved.clone(), claimed.clone());
+                return self.refused(Refusal::Impostor { proved, claimed });
+            }
         }
         let (connection, dialect) = (self.number, self.decoder.dialect());
         Poll::Ready(InboundEvent::Heard { from, connection, dialect, message })

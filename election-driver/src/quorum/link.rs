@@ -19,7 +19,7 @@ use super::{
 };
 use crate::Network;
 use election_core::{
-    Random, Timestamp,
+    NodeId, Random, Timestamp,
     quorum::{Connection, Peer, wire::Outbox},
 };
 use futures_lite::io::{AsyncRead, AsyncWrite};
@@ -49,6 +49,7 @@ pub(super) enum News {
 
 pub(super) struct Link<R: Network> {
     pub(super) peer: Peer,
+    pub(super) id: NodeId,
     /// The member's address.
     home: Address,
     /// Whether it has shown to be there.
@@ -132,7 +133,7 @@ impl Pace {
 
 impl<R: Network> Link<R> {
     pub(super) fn new(
-        peer: Peer,
+        (peer, id): (Peer, NodeId),
         address: Address,
         security: Security,
         outbox: Outbox,
@@ -143,6 +144,7 @@ impl<R: Network> Link<R> {
         let home = address.clone();
         Self {
             peer,
+            id,
             home,
             is_home: false,
             previous: None,
@@ -179,7 +181,7 @@ impl<R: Network> Link<R> {
                     let connect = Connect {
                         runtime: runtime.clone(),
                         security: self.security.clone(),
-                        peer: self.peer,
+                        id: self.id.clone(),
                         begin: self.begin,
                         down_after: self.pace.down_after,
                     };
@@ -209,7 +211,7 @@ impl<R: Network> Link<R> {
         match outcome {
             // It was judged by credentials that are not in use any more.
             #[cfg(feature = "tls")]
-            Ok((stream, _)) if !self.security.still_admits(&stream, self.peer) => {
+            Ok((stream, _)) if !self.security.still_admits(&stream, &self.id) => {
                 let why = "the certificates in use have changed meanwhile";
                 self.failed(io::Error::new(io::ErrorKind::PermissionDenied, why), now, random)
             }
@@ -333,7 +335,7 @@ impl<R: Network> Link<R> {
     #[cfg(feature = "tls")]
     pub(super) fn recheck(&mut self) {
         if let State::Open(open) = &self.state {
-            if !self.security.still_admits(&open.stream, self.peer) {
+            if !self.security.still_admits(&open.stream, &self.id) {
                 self.outbox.closed();
                 self.state = State::Waiting(Timestamp::ZERO);
             }

@@ -12,9 +12,10 @@ use super::{
 use crate::{log, rate::Rate};
 use election_core::{
     Change, Epoch, Loss, NodeId, Tenure, Timestamp,
-    quorum::{Hindrance, Members, Peer, Quorum},
+    quorum::{Hindrance, MemberList, Members, Membership, Peer, Quorum},
 };
 use std::{
+    collections::BTreeMap,
     io,
     mem::{Discriminant, discriminant},
     net::SocketAddr,
@@ -30,8 +31,7 @@ const FIRST: Epoch = Epoch::new(1);
 pub(super) struct Log {
     members: Members,
     down_after: Duration,
-    /// Of each member by its place.
-    links: Vec<Reach>,
+    links: BTreeMap<NodeId, Reach>,
     /// Why this node was last said not to be ready.
     unready: Option<Discriminant<Hindrance>>,
     save_failed: bool,
@@ -43,7 +43,7 @@ pub(super) struct Log {
     ending: Option<(Epoch, Loss)>,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Reach {
     /// Since when there has been no connection on which it has shown to be there.
     failing: Option<Timestamp>,
@@ -53,7 +53,7 @@ struct Reach {
 impl Log {
     pub(super) fn new(members: Members, down_after: Duration) -> Self {
         Self {
-            links: vec![Reach::default(); members.count()],
+            links: BTreeMap::new(),
             members,
             down_after,
             unready: None,
@@ -64,6 +64,42 @@ impl Log {
             duplicate_ids: Rate::default(),
             ending: None,
         }
+    }
+
+    /// The node goes by other lists of members; `before`, by these.
+    pub(super) fn regrouped(&mut self, members: &Members, before: &Membership, now: &Membership) {
+        self.members = members.clone();
+        let named = |list: &MemberList| {
+            let ids = list.voters.members().filter_map(|peer| members.id(peer));
+            ids.map(NodeId::as_str).collect::<Vec<_>>().join(", ")
+        };
+        let list = now.established();
+        if list != before.established() {
+            let (generation, members) = (list.generation, named(list));
+            info!(event = "members", generation, members, "the members are now {members}");
+        }
+        if let Some((epoch, next)) = now.accepted().filter(|_| now.accepted() != before.accepted())
+        {
+            let (epoch, generation, members) = (epoch.get(), next.generation, named(next));
+            info!(
+                event = "members_proposed",
+                epoch,
+                generation,
+                members,
+                "the primary of epoch {epoch} proposes the members {members}"
+            );
+        }
+    }
+
+    /// Nobody has said where the member is.
+    pub(super) fn address_unknown(&self, peer: &NodeId) {
+        let peer = peer.as_str();
+        warn!(
+            event = "address_unknown",
+            peer,
+            "{peer} is a member whose address this node does not know: add it to the cluster file \
+             (or call `set_addresses`)"
+        );
     }
 
     /// The ballot was opened.
@@ -138,8 +174,8 @@ impl Log {
     }
 
     /// The member has another address.
-    pub(super) fn relocated(&self, peer: Peer, address: &Address) {
-        let peer = self.name(peer);
+    pub(super) fn relocated(&self, peer: &NodeId, address: &Address) {
+        let peer = peer.as_str();
         info!(
             event = "relocated",
             peer,
@@ -150,15 +186,15 @@ impl Log {
     }
 
     /// Somebody has accepted a connection. That it is the member has still to be shown.
-    pub(super) fn connected(&mut self, now: Timestamp, peer: Peer, address: &Address) {
-        self.links[peer.index()].failing.get_or_insert(now);
-        debug!(peer = self.name(peer), %address, "connected");
+    pub(super) fn connected(&mut self, now: Timestamp, peer: &NodeId, address: &Address) {
+        self.links.entry(peer.clone()).or_default().failing.get_or_insert(now);
+        debug!(peer = peer.as_str(), %address, "connected");
     }
 
     /// The member has shown that it hears this node.
-    pub(super) fn hears(&mut self, peer: Peer, address: &Address) {
-        let reach = std::mem::take(&mut self.links[peer.index()]);
-        let peer = self.name(peer);
+    pub(super) fn hears(&mut self, peer: &NodeId, address: &Address) {
+        let reach = self.links.remove(peer).unwrap_or_default();
+        let peer = peer.as_str();
         if reach.told {
             info!(event = "reachable", peer, %address, "{peer} is reachable again");
         } else {
@@ -170,15 +206,15 @@ impl Log {
         &mut self,
         now: Timestamp,
         since: Timestamp,
-        peer: Peer,
+        peer: &NodeId,
         address: &Address,
         error: &io::Error,
     ) {
-        let reach = &mut self.links[peer.index()];
+        let reach = self.links.entry(peer.clone()).or_default();
         let since = *reach.failing.get_or_insert(since);
         let is_news = !reach.told && now.since(since) >= self.down_after;
         reach.told |= is_news;
-        let (peer, cause) = (self.name(peer), error.to_string());
+        let (peer, cause) = (peer.as_str(), error.to_string());
         if is_news {
             // Some causes name a remedy of their own.
             let remedy =

@@ -1,13 +1,17 @@
 //! What an application holds of a running node.
 
 use super::{
-    cluster::ClusterError, node_state::NodeState, security::Security, unknown_leader::UnknownLeader,
+    cluster::{ClusterError, Strangers},
+    node_state::NodeState,
+    security::Security,
+    unknown_leader::UnknownLeader,
 };
 use crate::{Handle, Network};
 use election_core::{
     Alert, Change, Loss, NodeId,
     quorum::{
-        Config, Copies, Event, MaintenanceStatus, Members, Peer, PeerStatus, Position, Status,
+        ChangeRefusal, Config, Copies, Event, MaintenanceStatus, MemberChange, Members, Membership,
+        Peer, PeerStatus, Position, Role, Status,
     },
 };
 use event_listener::listener;
@@ -107,6 +111,21 @@ pub enum PauseError {
     Stopped,
 }
 
+/// Why the list of members did not change.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// This node does not make the change. Nothing has changed.
+    #[error(transparent)]
+    Refused(#[from] ChangeRefusal),
+    /// This node led when it proposed the change, and no longer does.
+    #[error("leadership ended before the change was in force; look which members there are now")]
+    Lost,
+    /// The node has ended.
+    #[error("the node has ended")]
+    Stopped,
+}
+
 impl<R: Network> Member<R> {
     pub(super) fn new(handle: Handle<R>, state: Arc<NodeState>, security: Security) -> Self {
         Self { handle, state, security }
@@ -139,10 +158,30 @@ impl<R: Network> Member<R> {
         self.state.quorum().config().clone()
     }
 
-    /// The members in the order of their ids.
+    /// The members by their places, as this node knows them now.
     #[must_use]
     pub fn members(&self) -> Members {
         self.state.quorum().config().members().clone()
+    }
+
+    /// The lists of members: the one in force, the one before, and one that has been proposed.
+    #[must_use]
+    pub fn lists(&self) -> Membership {
+        self.state.quorum().lists().clone()
+    }
+
+    /// Whether a majority of the members is known to have recorded that they are the members: then the
+    /// list can change again. A primary knows first.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.state.quorum().is_settled()
+    }
+
+    /// Why the list of members in this node's cluster file is not in force, with the remedy; `None` if it
+    /// is, is about to be, or there is no file.
+    #[must_use]
+    pub fn odd_file(&self) -> Option<String> {
+        self.state.odd_file().clone()
     }
 
     /// Reports how far this node's data have come: what is durable, never more. Report it whenever
@@ -176,7 +215,49 @@ impl<R: Network> Member<R> {
     ) -> Result<(), ClusterError> {
         // Before anything is locked: who knows what the caller's iterator does.
         let named = addresses.into_iter().map(|(id, address)| (id.into(), address.into()));
-        self.state.relocate(&named.collect::<Vec<_>>())
+        self.state.relocate(&named.collect::<Vec<_>>(), Strangers::Refused)
+    }
+
+    /// Adds a member, or removes one, while everybody runs. Only the primary does so, one change after the
+    /// other; the leadership goes on. A new member has to be started, with a list that has it and with the
+    /// addresses of the others, and the others have to know its address: name it to the primary before by
+    /// [`set_addresses`](Self::set_addresses), to the others as soon as [`members`](Self::members) has it.
+    /// (A cluster file does both.) A primary that removes itself resigns as soon as the others can elect.
+    ///
+    /// Returns once a majority of the new list has recorded it: then the next change can follow, and a
+    /// member that was removed can be stopped. Until the new list is in force, the old one rules, so a new
+    /// member that cannot be reached costs nothing; but its addition stays pending, and is completed by
+    /// whoever leads. Dropping the future does not take the change back.
+    ///
+    /// # Errors
+    /// Why this node does not make the change, with the remedy; [`ChangeError::Lost`] if it no longer leads
+    /// before the change is in force: the next primary completes it, unless nobody who elected that one had heard of it.
+    pub async fn change_members(&self, change: MemberChange) -> Result<(), ChangeError> {
+        let wanted = match &change {
+            MemberChange::Add { id, .. } => (id.clone(), true),
+            MemberChange::Remove(id) => (id.clone(), false),
+        };
+        self.state.quorum().change_members(&change)?;
+        self.state.order(Event::ChangeMembers(change));
+        loop {
+            listener!(self.state.recorded => recorded);
+            {
+                let quorum = self.state.quorum();
+                let members = quorum.config().members();
+                let is_member =
+                    members.find(wanted.0.as_str()).is_some_and(|peer| members.is_voter(peer));
+                if is_member == wanted.1 && quorum.is_settled() {
+                    return Ok(());
+                }
+                if quorum.role() != Role::Primary {
+                    return Err(ChangeError::Lost);
+                }
+            }
+            if self.state.is_closed() {
+                return Err(ChangeError::Stopped);
+            }
+            recorded.await;
+        }
     }
 
     /// What this node knows of itself now. Instants are those of [`now`](crate::now).
@@ -192,7 +273,7 @@ impl<R: Network> Member<R> {
         let quorum = self.state.quorum();
         let members = quorum.config().members();
         let report = |peer: Peer| {
-            let link = links.get(peer.index()).cloned().unwrap_or_default();
+            let link = links.get(members.id(peer)?).cloned().unwrap_or_default();
             Some(PeerReport {
                 id: members.id(peer)?.clone(),
                 status: quorum.peer_status(peer, self.now())?,
@@ -298,7 +379,7 @@ impl<R: Network> Member<R> {
         let majority = self.members().quorum();
         self.state.order(order);
         loop {
-            listener!(self.state.maintained => maintained);
+            listener!(self.state.recorded => recorded);
             let mut refusal = None;
             while let Ok(Some(change)) = changes.try_next() {
                 if let Change::Alert(alert @ Alert::MaintenanceRefused { .. }) = change {
@@ -324,7 +405,7 @@ impl<R: Network> Member<R> {
             if self.state.is_closed() {
                 return Err(PauseError::Stopped);
             }
-            maintained.await;
+            recorded.await;
         }
     }
 

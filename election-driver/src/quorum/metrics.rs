@@ -19,16 +19,15 @@ mod facade {
     };
     #[cfg(feature = "tls")]
     use std::time::UNIX_EPOCH;
-    use std::{sync::Arc, time::Duration};
+    use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
     pub(in crate::quorum) struct Metrics {
         name: SharedString,
-        /// Of each member by its place.
-        heard: Vec<Counter>,
+        heard: BTreeMap<Peer, Counter>,
     }
 
     impl Metrics {
-        pub(in crate::quorum) fn new(namespace: &Namespace, members: &Members) -> Self {
+        pub(in crate::quorum) fn new(namespace: &Namespace) -> Self {
             describe_counter!(HEARD, Unit::Count, "Heartbeats heard from a member");
             describe_counter!(REFUSED, Unit::Count, "Connections closed because of invalid input");
             describe_counter!(SAVES, Unit::Count, "Attempts to write the ballot, by outcome");
@@ -36,13 +35,17 @@ mod facade {
             describe_gauge!(FAILOVER_PAUSED, "1 while automatic failover is paused, 0 otherwise");
             let name: SharedString = Arc::<str>::from(namespace.as_str()).into();
             gauge!(FAILOVER_PAUSED, "name" => name.clone()).set(0.0);
-            let place = |place| {
-                let id = members.id(Peer::new(place)).map_or("", NodeId::as_str).to_owned();
-                counter!(HEARD, "name" => name.clone(), "peer" => id)
+            Self { name, heard: BTreeMap::new() }
+        }
+
+        /// Counts the members of another list.
+        pub(in crate::quorum) fn regroup(&mut self, members: &Members) {
+            let named = members.others().filter_map(|peer| Some((peer, members.id(peer)?)));
+            let counter = |(peer, id): (Peer, &NodeId)| {
+                let id = id.to_string();
+                (peer, counter!(HEARD, "name" => self.name.clone(), "peer" => id))
             };
-            let count = u8::try_from(members.count()).unwrap_or(u8::MAX);
-            let heard = (0..count).map(place).collect();
-            Self { name, heard }
+            self.heard = named.map(counter).collect();
         }
 
         pub(in crate::quorum) fn stepped(&self, change: Option<&Change>) {
@@ -56,7 +59,7 @@ mod facade {
 
         pub(in crate::quorum) fn heard(&self, from: Peer, message: Option<&Message>) {
             if matches!(message, Some(Message::Heartbeat(_))) {
-                if let Some(counter) = self.heard.get(from.index()) {
+                if let Some(counter) = self.heard.get(&from) {
                     counter.increment(1);
                 }
             }
@@ -101,9 +104,10 @@ mod facade {
     pub(in crate::quorum) struct Metrics;
 
     impl Metrics {
-        pub(in crate::quorum) fn new(_: &Namespace, _: &Members) -> Self {
+        pub(in crate::quorum) fn new(_: &Namespace) -> Self {
             Self
         }
+        pub(in crate::quorum) fn regroup(&mut self, _: &Members) {}
         pub(in crate::quorum) fn stepped(&self, _: Option<&Change>) {}
         pub(in crate::quorum) fn heard(&self, _: Peer, _: Option<&Message>) {}
         pub(in crate::quorum) fn refused(&self, _: &Refusal) {}

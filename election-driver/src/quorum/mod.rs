@@ -47,6 +47,7 @@ mod rate;
 #[cfg(any(feature = "cluster-file", feature = "tls"))]
 mod reading;
 mod refusal;
+mod roster;
 mod security;
 mod socket;
 mod start;
@@ -57,7 +58,7 @@ pub(crate) mod transport;
 mod unknown_leader;
 
 pub use cluster::{Cluster, ClusterBuilder, ClusterError};
-pub use member::{HandOverError, Member, PauseError, PeerReport};
+pub use member::{ChangeError, HandOverError, Member, PauseError, PeerReport};
 pub use node::Node;
 pub use observer::{MemberObserver, Saved};
 pub use primary::Primary;

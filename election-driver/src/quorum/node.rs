@@ -11,6 +11,7 @@ use super::{
     metrics::Metrics,
     node_state::{Locked, NodeState, Order},
     observer::MemberObserver,
+    security::Security,
 };
 use crate::{
     Network,
@@ -22,7 +23,7 @@ use async_channel::Receiver;
 use election_core::{
     Change, Input, Random, Timestamp,
     drive::{Host, drive},
-    quorum::{Action, Audience, Event, Peer, UnixMillis},
+    quorum::{Action, Audience, Event, Membership, Peer, UnixMillis, wire::Encoder},
 };
 use futures_core::Stream as _;
 use futures_lite::future::or;
@@ -90,7 +91,13 @@ pub(super) struct Net<R: Network> {
     pub(super) shared: Arc<Shared<R>>,
     pub(super) state: Arc<NodeState>,
     pub(super) timer: Timer<R>,
+    /// The lists that the rest goes by.
+    pub(super) lists: Membership,
     pub(super) links: Vec<Link<R>>,
+    pub(super) encoder: Encoder,
+    pub(super) security: Security,
+    /// The longest wait between two attempts to connect.
+    pub(super) longest_wait: Duration,
     pub(super) inbound: Inbound<R>,
     pub(super) writer: BallotWriter,
     #[cfg(feature = "tls")]
@@ -128,8 +135,9 @@ impl<R: Network> Host<Locked> for Net<R> {
         }
         self.shared.publish(snapshot, change);
         // Afterwards: who is woken looks at the changes first.
-        if protocol.maintains {
-            self.state.maintained.notify(usize::MAX);
+        if protocol.records {
+            self.regroup();
+            self.state.recorded.notify(usize::MAX);
         }
     }
 
@@ -251,7 +259,7 @@ impl<R: Network> Net<R> {
             let event = match order {
                 Order::Event(event) => event,
                 Order::Addresses => {
-                    self.relocate();
+                    self.regroup();
                     continue;
                 }
                 // The step itself takes it.
@@ -271,17 +279,6 @@ impl<R: Network> Net<R> {
             }
         }
         Poll::Pending
-    }
-
-    /// Looks for the members at the addresses that they have now.
-    fn relocate(&mut self) {
-        let known = self.state.addresses();
-        for link in &mut self.links {
-            let home = known.of(link.peer);
-            if link.relocate(home, &known.but(link.peer)) {
-                self.log.relocated(link.peer, home);
-            }
-        }
     }
 
     /// Whether this node is fit to lead, if that has changed. A disk on which a ballot hangs is not
@@ -376,19 +373,20 @@ fn linked<R: Network>(
     news: &News,
     now: Timestamp,
 ) {
-    let state = &mut state.links()[link.peer.index()];
+    let mut links = state.links();
+    let state = links.entry(link.id.clone()).or_default();
     state.address = link.address.to_string();
     match news {
         News::Connected => {
-            log.connected(now, link.peer, &link.address);
+            log.connected(now, &link.id, &link.address);
             state.connected = true;
         }
         News::Hears => {
-            log.hears(link.peer, &link.address);
+            log.hears(&link.id, &link.address);
             state.error = None;
         }
         News::Failed(error, since) => {
-            log.disconnected(now, *since, link.peer, &link.address, error);
+            log.disconnected(now, *since, &link.id, &link.address, error);
             (state.connected, state.error) = (false, Some(error.to_string()));
         }
     }

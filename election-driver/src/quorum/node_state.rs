@@ -1,17 +1,17 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
 use super::{
-    cluster::{AddressList, ClusterError},
+    cluster::{AddressList, ClusterError, Strangers},
     observer::MemberObserver,
 };
 use async_channel::{Receiver, Sender};
 use election_core::{
-    Change, Input, Protocol, Step, Tenure, Timestamp,
+    Change, Input, NodeId, Protocol, Step, Tenure, Timestamp,
     quorum::{Action, Event, Position, Quorum},
 };
 use event_listener::Event as Signal;
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -22,10 +22,13 @@ pub(super) struct NodeState {
     /// The position to report: the last one said counts.
     position: Mutex<Option<Position>>,
     addresses: Mutex<AddressList>,
-    /// Of each member by its place: the connection to it.
-    links: Mutex<Vec<LinkState>>,
-    /// Notified whenever a step may have changed the record of maintenance, once that is published.
-    pub(super) maintained: Signal,
+    /// Why the list of members in the cluster's file is not the one in force.
+    odd_file: Mutex<Option<String>>,
+    /// The connection to each member.
+    links: Mutex<BTreeMap<NodeId, LinkState>>,
+    /// Notified whenever a step may have changed the record of maintenance or the lists of members, once
+    /// that is published.
+    pub(super) recorded: Signal,
 }
 
 /// What an application asks for.
@@ -52,17 +55,14 @@ pub(super) struct LinkState {
 impl NodeState {
     pub(super) fn new(quorum: Quorum, addresses: AddressList) -> (Arc<Self>, Receiver<Order>) {
         let (orders, receiver) = async_channel::unbounded();
-        let mut links = vec![LinkState::default(); quorum.config().members().count()];
-        for (link, address) in links.iter_mut().zip(addresses.as_slice()) {
-            link.address = address.to_string();
-        }
         let state = Self {
             quorum: Mutex::new(quorum),
             orders,
             position: Mutex::new(None),
             addresses: Mutex::new(addresses),
-            links: Mutex::new(links),
-            maintained: Signal::new(),
+            odd_file: Mutex::default(),
+            links: Mutex::default(),
+            recorded: Signal::new(),
         };
         (Arc::new(state), receiver)
     }
@@ -71,8 +71,12 @@ impl NodeState {
         lock(&self.quorum)
     }
 
-    pub(super) fn links(&self) -> MutexGuard<'_, Vec<LinkState>> {
+    pub(super) fn links(&self) -> MutexGuard<'_, BTreeMap<NodeId, LinkState>> {
         lock(&self.links)
+    }
+
+    pub(super) fn odd_file(&self) -> MutexGuard<'_, Option<String>> {
+        lock(&self.odd_file)
     }
 
     pub(super) fn addresses(&self) -> MutexGuard<'_, AddressList> {
@@ -83,9 +87,13 @@ impl NodeState {
     ///
     /// # Errors
     /// If one cannot be used. Nothing has changed then.
-    pub(super) fn relocate(&self, named: &[(String, String)]) -> Result<(), ClusterError> {
+    pub(super) fn relocate(
+        &self,
+        named: &[(String, String)],
+        strangers: Strangers,
+    ) -> Result<(), ClusterError> {
         let members = self.quorum().config().members().clone();
-        self.addresses().change(&members, named)?;
+        self.addresses().change(&members, named, strangers)?;
         let _ = self.orders.try_send(Order::Addresses);
         Ok(())
     }
@@ -108,7 +116,7 @@ impl NodeState {
 
     pub(super) fn close(&self) {
         self.orders.close();
-        self.maintained.notify(usize::MAX);
+        self.recorded.notify(usize::MAX);
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -126,14 +134,14 @@ pub(super) struct Locked {
     pub(super) state: Arc<NodeState>,
     /// Inputs that a position has overtaken.
     overtaken: VecDeque<Input<Event>>,
-    /// Whether the last step may have changed the record of maintenance.
-    pub(super) maintains: bool,
+    /// Whether the last step may have changed the record of maintenance or the lists of members.
+    pub(super) records: bool,
     observer: Option<Arc<dyn MemberObserver>>,
 }
 
 impl Locked {
     pub(super) fn new(state: Arc<NodeState>, observer: Option<Arc<dyn MemberObserver>>) -> Self {
-        Self { state, overtaken: VecDeque::new(), maintains: false, observer }
+        Self { state, overtaken: VecDeque::new(), records: false, observer }
     }
 
     /// A step of the protocol, which first learns the position that the application has reported. No
@@ -179,10 +187,12 @@ impl Protocol for Locked {
             }
             None => input,
         };
-        let before = self.state.quorum().maintenance();
+        let record =
+            |quorum: &Quorum| (quorum.maintenance(), quorum.lists().clone(), quorum.is_settled());
+        let before = record(&self.state.quorum());
         let mut step = self.step_on(now, input);
         let is_alert = matches!(step.change, Some(Change::Alert(_)));
-        self.maintains = is_alert || before != self.state.quorum().maintenance();
+        self.records = is_alert || before != record(&self.state.quorum());
         if !self.overtaken.is_empty() {
             step.wake_at = Some(now);
         }
@@ -202,7 +212,7 @@ impl Protocol for Locked {
 mod tests {
     use super::*;
     use election_core::{
-        Alert, Epoch, Incarnation, Label, NodeId,
+        Alert, Epoch, Incarnation, Label,
         quorum::{
             Attestation, Availability, Ballot, Config, Connection, Extension, Heartbeat, Held,
             Maintenance, Message, Outline, Peer, PeerSet, Restored, Role, Stamp, UnixMillis,
@@ -238,7 +248,7 @@ mod tests {
         let position = Some(Position { history: 1, offset });
         let restored = Restored::Ballot(ballot);
         let quorum = Quorum::new(config, life(2), &restored, position, 7);
-        let (state, orders) = NodeState::new(quorum, AddressList::new(Vec::new(), true));
+        let (state, orders) = NodeState::new(quorum, AddressList::new(BTreeMap::new(), true));
         let mut locked = Locked::new(state, None);
         let _ = locked.step(at(0), Input::Tick);
         (locked, orders)
@@ -376,12 +386,12 @@ mod tests {
     #[test]
     fn an_order_that_is_refused_is_told_to_who_waits_for_it() {
         let (mut locked, _orders) = voter(2);
-        assert!(!locked.maintains, "nothing was ordered");
+        assert!(!locked.records, "nothing was ordered");
         let step = locked.step(at(20_001), Input::Event(Event::Pause(None)));
         assert!(matches!(step.change, Some(Change::Alert(_))), "{step:?}");
-        assert!(locked.maintains);
+        assert!(locked.records);
         let _ = locked.step(at(20_002), Input::Tick);
-        assert!(!locked.maintains);
+        assert!(!locked.records);
     }
 
     #[test]
@@ -395,14 +405,14 @@ mod tests {
         let received = Input::Event(Event::Received { from, connection, message });
         let step = locked.step(at(20_001), received);
         assert_eq!(step.change, None);
-        assert!(locked.maintains);
+        assert!(locked.records);
     }
 
     /// In the moment of the wake-up, too: the node may still be about to fall.
     #[test]
     fn who_waits_for_an_order_is_woken_by_the_end_and_finds_it() {
         let (locked, orders) = voter(2);
-        let woken = locked.state.maintained.listen();
+        let woken = locked.state.recorded.listen();
         locked.state.close();
         assert!(locked.state.is_closed());
         assert_eq!(block_on(poll_once(woken)), Some(()));

@@ -3,10 +3,7 @@
 #[cfg(feature = "tls")]
 use super::tls;
 use super::{starting::StartError, transport::Transport};
-use election_core::{
-    Namespace,
-    quorum::{Members, Peer},
-};
+use election_core::{Namespace, NodeId};
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::io;
 
@@ -30,16 +27,16 @@ pub(super) enum Security {
 
 impl Security {
     /// Reads what there is to be read. May block.
-    pub(super) fn open(proof: Proof, places: (Namespace, Members)) -> Result<Self, StartError> {
+    pub(super) fn open(proof: Proof, own: (Namespace, NodeId)) -> Result<Self, StartError> {
         match proof {
             Proof::Nothing => {
-                drop(places);
+                drop(own);
                 Ok(Self::Plain)
             }
             #[cfg(feature = "tls")]
             Proof::Tls(source) => {
-                let places = tls::Places::new(places.0, places.1);
-                tls::Keyring::open(source, places).map(Self::Tls)
+                let own = tls::MemberName { cluster: own.0, id: own.1 };
+                tls::Keyring::open(source, own).map(Self::Tls)
             }
         }
     }
@@ -48,16 +45,16 @@ impl Security {
     pub(super) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
-        peer: Peer,
+        id: NodeId,
     ) -> io::Result<Transport<S>> {
         match self {
             Self::Plain => {
-                let _: Peer = peer;
+                drop(id);
                 Ok(Transport::Plain(stream))
             }
             #[cfg(feature = "tls")]
             Self::Tls(keyring) => {
-                let shaken = keyring.current().connect(stream, peer).await;
+                let shaken = keyring.current().connect(stream, id).await;
                 shaken.map_err(|error| self.explained(error))
             }
         }
@@ -89,10 +86,10 @@ impl Security {
 
     /// Whether a connection that was made earlier may stay.
     #[cfg(feature = "tls")]
-    pub(super) fn still_admits<S>(&self, transport: &Transport<S>, peer: Peer) -> bool {
+    pub(super) fn still_admits<S>(&self, transport: &Transport<S>, id: &NodeId) -> bool {
         match self {
             Self::Plain => true,
-            Self::Tls(keyring) => keyring.current().still_admits(transport, peer),
+            Self::Tls(keyring) => keyring.current().still_admits(transport, id),
         }
     }
 

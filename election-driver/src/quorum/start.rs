@@ -10,7 +10,6 @@ use super::{
     blocking::blocking,
     cluster::Cluster,
     inbound::Inbound,
-    link::{Link, Pace},
     log::Log,
     member::Member,
     metrics::Metrics,
@@ -28,10 +27,7 @@ use crate::{
 };
 use election_core::{
     Candidate, Input, NodeId, Random, Timestamp,
-    quorum::{
-        Event, Quorum, Restored,
-        wire::{Encoder, Outbox},
-    },
+    quorum::{Event, Quorum, Restored, wire::Encoder},
 };
 use std::{
     net::SocketAddr,
@@ -93,17 +89,17 @@ pub(super) async fn assemble<R: Network>(
     mut cluster: Cluster<R>,
     span: &Span,
 ) -> Result<(Member<R>, Net<R>), StartError> {
-    let encoder = Encoder::new(cluster.config.members().clone())?;
     let Opened { writer, restored, security, listeners } = open(&mut cluster, span).await?;
     let Cluster { runtime, registration, config, addresses, position, .. } = cluster;
     let observer = runtime.member_observer();
-    let members = config.members().clone();
     let (down_after, longest) = (config.down_after(), config.hb_interval());
     let seed = observer.as_ref().map(|observer| observer.seed());
     let mut random = Random::new(seed.unwrap_or_else(|| uuid::Uuid::new_v4().as_u64_pair().0));
     let incarnation = registration.candidate.incarnation;
     let (grace, timer_slice) = (config.grace(), config.timer_slice());
     let quorum = Quorum::new(config, incarnation, &restored, position, random.next_u64());
+    let (members, lists) = (quorum.config().members().clone(), quorum.lists().clone());
+    let encoder = Encoder::new(members.clone())?;
     let (state, orders) = NodeState::new(quorum, addresses);
     let (inbox, inputs) = Inbox::new();
     let statements = None;
@@ -122,23 +118,17 @@ pub(super) async fn assemble<R: Network>(
         let config = state.quorum().config().clone();
         observer.starts(&config, order_of(&shared.setup, &state));
     }
-    let links = members.others().map(|peer| {
-        let outbox = Outbox::new(encoder.clone(), down_after);
-        let address = state.addresses().of(peer).clone();
-        Link::new(peer, address, security.clone(), outbox, Pace::new(longest, down_after))
-    });
-    let mut inbound =
-        Inbound::new(runtime, security.clone(), members.clone(), down_after, listeners);
-    for peer in members.others() {
-        let number = state.addresses().of(peer).number();
-        number.into_iter().for_each(|number| inbound.expects(peer, number.ip()));
-    }
-    let host = Net {
+    let inbound = Inbound::new(runtime, security.clone(), members.clone(), down_after, listeners);
+    let mut host = Net {
         timer: shared.setup.timer(),
-        links: links.collect(),
+        lists,
+        encoder,
+        links: Vec::new(),
+        security: security.clone(),
+        longest_wait: longest,
         inbound,
         log: Log::new(members.clone(), down_after),
-        metrics: Metrics::new(&shared.setup.registration.namespace, &members),
+        metrics: Metrics::new(&shared.setup.registration.namespace),
         #[cfg(feature = "tls")]
         keys: Keys::new(&security),
         writer,
@@ -154,15 +144,17 @@ pub(super) async fn assemble<R: Network>(
         state: state.clone(),
         shared: shared.clone(),
     };
+    host.follow(&members)?;
+    host.connect(&members);
     let member = Member::new(Handle::new(shared), state, security);
     Ok((member, host))
 }
 
 /// Opens the ballot, reads the certificates and listens.
 async fn open<R: Network>(cluster: &mut Cluster<R>, span: &Span) -> Result<Opened<R>, StartError> {
-    let (runtime, members) = (&cluster.runtime, cluster.config.members().clone());
+    let runtime = &cluster.runtime;
     let Candidate { id, .. } = cluster.registration.candidate.clone();
-    let places = (cluster.registration.namespace.clone(), members);
+    let own = (cluster.registration.namespace.clone(), id.clone());
     let (path, listen) = (cluster.ballot.clone(), cluster.listen.clone());
     let (proof, starting) = (std::mem::take(&mut cluster.proof), cluster.starting());
     let observer = runtime.member_observer();
@@ -177,7 +169,7 @@ async fn open<R: Network>(cluster: &mut Cluster<R>, span: &Span) -> Result<Opene
             }
         };
         starting.begins(Stage::Proof);
-        let security = Security::open(proof, places)?;
+        let security = Security::open(proof, own)?;
         starting.begins(Stage::Ports);
         let numbers = listen.iter().map(found).collect::<Result<Vec<_>, _>>()?;
         Ok::<_, StartError>((ballot, security, numbers))

@@ -19,7 +19,10 @@ pub(crate) use options::{
 pub(crate) use given::{Given, Place};
 pub(crate) use manual::{Completions, Man};
 pub(crate) use parse::own_words;
-pub(crate) use setup::{CheckOptions, ClusterCommand, InitOptions, KeyOptions, MemberAt};
+pub(crate) use setup::{
+    AddOptions, CheckOptions, ClusterCommand, InitOptions, KeyOptions, MemberAt, MoveOptions,
+    NewKey, RemoveOptions,
+};
 
 use clap::{Parser, Subcommand};
 use help::{

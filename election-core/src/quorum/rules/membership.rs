@@ -49,7 +49,7 @@ impl Quorum {
         if self.lists.are_changing() || self.lists.newest_accepted().is_some() {
             return Err(ChangeRefusal::UnderWay);
         }
-        if !self.lists.recorded().established.is_majority(self.recorded_by()) {
+        if !self.is_settled() {
             return Err(ChangeRefusal::NotSettled);
         }
         let members = self.config.members();
@@ -70,6 +70,13 @@ impl Quorum {
         }
         let next = self.lists.recorded().propose(lead.epoch, change);
         next.map(drop).ok_or(ChangeRefusal::NoRoom)
+    }
+
+    /// Whether a majority of the members has recorded that they are the members, as far as this node
+    /// knows: then they can elect without the primary that has changed the list, and it can change again.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.lists.recorded().established.is_majority(self.recorded_by())
     }
 
     /// Proposes a list, if nothing is against it.
@@ -162,8 +169,7 @@ impl Quorum {
     /// without it.
     pub(crate) fn retire(&mut self) -> Option<Change> {
         let is_member = self.config.members().is_voter(self.me);
-        let list = &self.lists.recorded().established;
-        let may = !is_member && list.is_majority(self.recorded_by());
+        let may = !is_member && self.is_settled();
         may.then(|| self.end_belief(Loss::Resigned, None, None))?
     }
 
@@ -242,6 +248,7 @@ impl Quorum {
         self.forget_primary();
         self.go_by(Membership { accepted: None, ..told.clone() });
         self.lists.learn(told);
+        self.be_patient();
     }
 
     /// A node that knows its promises now has accepted, for all it knows, what it has heard of.

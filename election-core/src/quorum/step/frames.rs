@@ -112,6 +112,8 @@ impl Quorum {
         let extension = heartbeat.extension.as_ref();
         let stamp = extension.map(|extension| &extension.stamp);
         let (own, me) = (self.fingerprint, self.me);
+        // A node without a ballot may be about to join.
+        let lasts = !self.boot.learns_promises() || self.is_impatient();
         let view = self.peers.get_mut(from)?;
         if !view.supersedes(stamp) {
             return None;
@@ -120,7 +122,8 @@ impl Quorum {
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs =
             view.differs && view.lists.generation == self.config.members().list().generation;
-        self.alerts.differs(from, differs && self.config.members().is_voter(from));
+        let differs = differs && lasts && self.config.members().is_voter(from);
+        self.alerts.differs(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
             let knows_itself =

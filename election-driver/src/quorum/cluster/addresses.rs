@@ -4,61 +4,70 @@ use super::error::ClusterError;
 use crate::quorum::address::Address;
 use election_core::{
     InvalidName, NodeId,
-    quorum::{ConfigError, Members, Peer},
+    quorum::{ConfigError, Members},
 };
+use std::collections::BTreeMap;
 
-/// The addresses of all members.
+/// The addresses of members, and of those who may become one.
 pub(in crate::quorum) struct AddressList {
-    /// Of each member, by its place.
-    addresses: Vec<Address>,
+    /// By their ids.
+    addresses: BTreeMap<String, Address>,
     /// Whether all must be on the loopback interface, because members prove nothing.
     loopback_only: bool,
 }
 
+/// Whether ids may be named that no list of the node has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::quorum) enum Strangers {
+    Refused,
+    Kept,
+}
+
 impl AddressList {
-    pub(in crate::quorum) fn new(addresses: Vec<Address>, loopback_only: bool) -> Self {
+    pub(in crate::quorum) fn new(
+        addresses: BTreeMap<String, Address>,
+        loopback_only: bool,
+    ) -> Self {
         Self { addresses, loopback_only }
     }
 
-    /// All, in the order of the members.
-    pub(in crate::quorum) fn as_slice(&self) -> &[Address] {
-        &self.addresses
-    }
-
-    pub(in crate::quorum) fn of(&self, peer: Peer) -> &Address {
-        &self.addresses[peer.index()]
+    pub(in crate::quorum) fn of(&self, id: &NodeId) -> Option<&Address> {
+        self.addresses.get(id.as_str())
     }
 
     /// Those of all members but this one.
-    pub(in crate::quorum) fn but(&self, peer: Peer) -> Vec<Address> {
-        let all = self.addresses.iter().enumerate();
-        all.filter(|(place, _)| *place != peer.index())
-            .map(|(_, address)| address.clone())
-            .collect()
+    pub(in crate::quorum) fn but(&self, id: &NodeId) -> Vec<Address> {
+        let others = self.addresses.iter().filter(|(known, _)| *known != id.as_str());
+        others.map(|(_, address)| address.clone()).collect()
     }
 
     /// Takes up other addresses; members that are not named keep theirs.
     ///
     /// # Errors
-    /// If one is no member, or its address cannot be used. All keep theirs then.
+    /// If one is refused as a stranger, or its address cannot be used. All keep theirs then.
     pub(in crate::quorum) fn change(
         &mut self,
         members: &Members,
         named: &[(String, String)],
+        strangers: Strangers,
     ) -> Result<(), ClusterError> {
-        let mut texts: Vec<_> = self.addresses.iter().map(Address::to_string).collect();
+        let stays = |(id, _): &(&String, &Address)| members.find(id).is_some();
+        let old = self.addresses.iter().filter(stays);
+        let mut texts: BTreeMap<_, _> =
+            old.map(|(id, address)| (id.clone(), address.to_string())).collect();
         for (id, text) in named {
-            let peer = members.find(id).ok_or_else(|| not_a_member(id))?;
-            texts[peer.index()].clone_from(text);
+            if members.find(id).is_none() && strangers == Strangers::Refused {
+                return Err(not_a_member(id));
+            }
+            texts.insert(id.clone(), text.clone());
         }
-        let ids = (0..).map(Peer::new).map_while(|peer| members.id(peer));
-        let texts: Vec<_> = ids.map(ToString::to_string).zip(texts).collect();
+        let texts: Vec<_> = texts.into_iter().collect();
         let addresses = parsed(&texts)?;
         let exposed = exposed(texts.iter().map(|(id, _)| &**id).zip(&addresses));
         if let Some(exposed) = exposed.filter(|_| self.loopback_only) {
             return Err(exposed);
         }
-        self.addresses = addresses;
+        self.addresses = texts.into_iter().map(|(id, _)| id).zip(addresses).collect();
         Ok(())
     }
 }
@@ -113,7 +122,7 @@ pub(super) fn exposed<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quorum::fake::members;
+    use crate::quorum::fake::{id, members};
 
     fn named(all: &[(&str, &str)]) -> Vec<(String, String)> {
         all.iter().map(|(id, address)| ((*id).to_owned(), (*address).to_owned())).collect()
@@ -121,36 +130,56 @@ mod tests {
 
     fn list(loopback_only: bool) -> AddressList {
         let all = [("a", "127.0.0.1:1"), ("b", "127.0.0.1:2"), ("c", "127.0.0.1:3")];
-        AddressList::new(parsed(&named(&all)).unwrap(), loopback_only)
+        let all = named(&all);
+        let addresses = parsed(&all).unwrap();
+        AddressList::new(all.into_iter().map(|(id, _)| id).zip(addresses).collect(), loopback_only)
     }
 
     #[test]
     fn members_can_exchange_their_addresses() {
         let (members, mut list) = (members("a"), list(true));
-        list.change(&members, &named(&[("c", "127.0.0.1:2"), ("b", "127.0.0.1:3")])).unwrap();
+        let swapped = named(&[("c", "127.0.0.1:2"), ("b", "127.0.0.1:3")]);
+        list.change(&members, &swapped, Strangers::Refused).unwrap();
         let shown = |address: &Address| address.to_string();
-        assert_eq!([1, 2].map(|at| shown(list.of(Peer::new(at)))), ["127.0.0.1:3", "127.0.0.1:2"]);
         assert_eq!(
-            list.but(Peer::new(1)).iter().map(shown).collect::<Vec<_>>(),
+            ["b", "c"].map(|name| shown(list.of(&id(name)).unwrap())),
+            ["127.0.0.1:3", "127.0.0.1:2"]
+        );
+        assert_eq!(
+            list.but(&id("b")).iter().map(shown).collect::<Vec<_>>(),
             ["127.0.0.1:1", "127.0.0.1:2"]
         );
     }
 
     #[test]
+    fn the_address_of_a_future_member_is_kept_if_wanted() {
+        let (members, mut list) = (members("a"), list(true));
+        let d = |port: u16| named(&[("d", &format!("127.0.0.1:{port}"))]);
+        list.change(&members, &d(4), Strangers::Kept).unwrap();
+        assert_eq!(list.of(&id("d")).unwrap().to_string(), "127.0.0.1:4");
+        assert!(list.change(&members, &d(1), Strangers::Kept).is_err(), "it is another's");
+        // Until nobody names it any more.
+        list.change(&members, &[], Strangers::Kept).unwrap();
+        assert!(list.of(&id("d")).is_none());
+    }
+
+    #[test]
     fn an_address_that_cannot_be_used_changes_nothing() {
         let members = members("a");
-        for (id, address, says) in [
+        for (name, address, says) in [
             ("x", "127.0.0.1:9", "x is not on the member list"),
             ("b", "127.0.0.1", "the port is missing"),
             ("b", "127.0.0.1:3", "b and c have the same address"),
             ("b", "10.0.0.2:2", "anybody who reaches a port can vote"),
         ] {
             let mut list = list(true);
-            let error = list.change(&members, &named(&[("c", "127.0.0.1:3"), (id, address)]));
+            let all = named(&[("c", "127.0.0.1:3"), (name, address)]);
+            let error = list.change(&members, &all, Strangers::Refused);
             let error = error.map(drop).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
-            assert_eq!(list.of(Peer::new(1)).to_string(), "127.0.0.1:2");
+            assert_eq!(list.of(&id("b")).unwrap().to_string(), "127.0.0.1:2");
         }
-        assert!(list(false).change(&members, &named(&[("b", "10.0.0.2:2")])).is_ok());
+        let outside = named(&[("b", "10.0.0.2:2")]);
+        assert!(list(false).change(&members, &outside, Strangers::Refused).is_ok());
     }
 }

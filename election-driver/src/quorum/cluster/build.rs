@@ -12,7 +12,7 @@ use crate::{
 use election_core::{
     Candidate, Incarnation, Label, Namespace, NodeId,
     lease::Registration,
-    quorum::{Config, ConfigError, Members},
+    quorum::{Config, ConfigError},
 };
 use std::{os::unix::ffi::OsStrExt as _, path::PathBuf};
 use uuid::Uuid;
@@ -70,7 +70,6 @@ impl<R: Network> ClusterBuilder<R> {
             return Err(exposed);
         }
         let listen = listen(self.listen.as_deref(), own, self.shards)?;
-        let addresses = by_place(config.members(), &ids, known);
         let incarnation = match self.runtime.member_observer() {
             Some(observer) => observer.incarnation(),
             None => Incarnation::new(Uuid::new_v4()),
@@ -81,18 +80,19 @@ impl<R: Network> ClusterBuilder<R> {
             for warning in config.warnings() {
                 tracing::warn!(event = "warning", "{warning}");
             }
-            if let Some(why) = misleads(&announce, &addresses) {
+            if let Some(why) = misleads(&announce, &known) {
                 tracing::warn!(
                     event = "warning",
                     "this node announces the address {announce}, {why}"
                 );
             }
         });
+        let addresses = self.members.into_iter().map(|(id, _)| id).zip(known);
         Ok(Cluster {
             runtime: self.runtime,
             registration,
             config,
-            addresses: AddressList::new(addresses, !self.insecure && !proves),
+            addresses: AddressList::new(addresses.collect(), !self.insecure && !proves),
             listen,
             ballot: ballot(self.ballot)?,
             position: self.position.ok_or(ClusterError::NoPosition)?,
@@ -150,11 +150,4 @@ fn listen(chosen: Option<&str>, own: &Address, shards: u16) -> Result<Vec<Addres
     let all: Option<Vec<_>> = (0..shards).map(|shard| base.shard(shard)).collect();
     let refused = ClusterError::Shards { shards, port: base.port };
     all.filter(|all| !all.is_empty()).ok_or(refused)
-}
-
-/// Sorts the addresses as the members are.
-fn by_place(members: &Members, ids: &[NodeId], known: Vec<Address>) -> Vec<Address> {
-    let mut placed: Vec<_> = ids.iter().map(|id| members.find(id.as_str())).zip(known).collect();
-    placed.sort_by_key(|(peer, _)| *peer);
-    placed.into_iter().map(|(_, address)| address).collect()
 }

@@ -2,7 +2,7 @@ use super::*;
 #[cfg(feature = "tls")]
 use crate::quorum::fake::Secured;
 use crate::quorum::{
-    fake::{DOWN_AFTER, FakeNetwork, at},
+    fake::{DOWN_AFTER, FakeNetwork, at, id},
     lookup::tests::at_9,
 };
 use futures_lite::future::{block_on, pending, poll_once};
@@ -12,7 +12,7 @@ fn connect(network: &FakeNetwork) -> Connect<FakeNetwork> {
     Connect {
         runtime: network.clone(),
         security: Security::Plain,
-        peer: Peer::new(1),
+        id: id("b"),
         begin: Begin::First,
         down_after: DOWN_AFTER,
     }
@@ -83,7 +83,7 @@ fn a_refusal_is_one_while_the_name_service_is_down() {
     let remote = network.accepts();
     remote.says(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let security = secured.security();
-    let connect = Connect { security: security.clone(), peer: Peer::new(0), ..connect(&network) };
+    let connect = Connect { security: security.clone(), id: id("a"), ..connect(&network) };
     let failed = async { Err(io::Error::other("it is down")) };
     let lookup = Lookup::that_knows("member.test:9", &[at_9(1)], failed);
     let (_, (_, outcome)) = ends(&network, connect.attempt(lookup));

@@ -5,7 +5,7 @@ use crate::quorum::{
     security::Security,
     tls::{
         Credentials, Keyring, News, Tls,
-        tests::{A, Authority, identity, places},
+        tests::{Authority, identity, own},
     },
     transport::Transport,
 };
@@ -39,7 +39,7 @@ impl Secured {
                 Ok(if strict.load(Ordering::SeqCst) { read.accept("a", []) } else { read })
             })
         };
-        let keyring = Keyring::open(source, places("b")).expect("credentials");
+        let keyring = Keyring::open(source, own("b")).expect("credentials");
         Self { authority, keyring, strict }
     }
 
@@ -68,7 +68,7 @@ impl Secured {
         others: impl FnMut(),
     ) -> io::Result<Transport<Stream>> {
         let a = identity("a", &self.authority.of("a"));
-        meanwhile(a.connect(to, crate::quorum::tls::tests::B), others)
+        meanwhile(a.connect(to, own("b").id), others)
     }
 
     /// Another connects to the member a.
@@ -79,7 +79,7 @@ impl Secured {
     ) -> Transport<Stream> {
         let a = identity("a", &self.authority.of("a"));
         let (transport, peer) = meanwhile(a.accept(from), others).expect("a handshake");
-        assert_ne!(peer, A);
+        assert_ne!(peer, own("a").id);
         transport
     }
 }

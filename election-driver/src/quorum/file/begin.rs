@@ -59,6 +59,7 @@ impl<R: Network + Default> Cluster<R> {
     /// | `election` | [`builder`](Self::builder) |
     /// | `down-after`, `min-epoch`, `shards` | [`down_after`](ClusterBuilder::down_after), [`min_epoch`](ClusterBuilder::min_epoch), [`shards`](ClusterBuilder::shards) |
     /// | `preferred`, `fail-back` | [`preferred_primary`](ClusterBuilder::preferred_primary), [`fail_back`](election_core::quorum::ConfigBuilder::fail_back) |
+    /// | `generation` | [`generation`](election_core::quorum::ConfigBuilder::generation): how often the list of members was changed |
     /// | `insecure = true` | [`insecure`](ClusterBuilder::insecure) |
     /// | `[tls]`: `authority`, `certificate`, `key` | `Tls::files`, with the feature `tls`; the paths are relative to the file |
     /// | `[[member]]`: `id`, `address` | [`member`](ClusterBuilder::member), or [`witness`](ClusterBuilder::witness) with `witness = true` |
@@ -69,8 +70,11 @@ impl<R: Network + Default> Cluster<R> {
     ///
     /// While the member runs, the file is read again every five seconds, and so are the certificates:
     /// other addresses of members, other certificates and other lists of accepted ones are taken up (as by
-    /// [`set_addresses`](crate::Member::set_addresses), which a later reading overrides). Everything else needs
-    /// a restart. A file that cannot be used, or lists other members, changes nothing and is logged.
+    /// [`set_addresses`](crate::Member::set_addresses), which a later reading overrides). A file whose
+    /// `generation` is higher by one than that of the list in force, and that lists one member more or less,
+    /// asks for this change: the primary proposes it
+    /// ([`change_members`](crate::Member::change_members)). Everything else needs a restart. A file that cannot
+    /// be used, or lists other members otherwise, changes nothing and is logged.
     ///
     /// # Errors
     /// If the file cannot be read, or a part is unknown, wrong or missing; the error names the line and
@@ -123,6 +127,8 @@ impl ClusterFile {
         if let Some(shards) = &contents.shards {
             builder = builder.shards(*shards.get_ref());
         }
+        let generation = self.generation;
+        builder = builder.config(move |config| config.generation(generation));
         if contents.insecure {
             builder = builder.insecure();
         }

@@ -7,13 +7,17 @@ use super::{
 };
 use election_core::Namespace;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use toml::Spanned;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Contents {
-    election: Option<Spanned<String>>,
+    pub(super) election: Option<Spanned<String>>,
+    pub(super) generation: Option<Spanned<u64>>,
     // Files of older versions have an underscore.
     #[serde(alias = "down_after")]
     pub(super) down_after: Option<Spanned<Time>>,
@@ -34,7 +38,7 @@ pub(super) struct Contents {
 #[serde(deny_unknown_fields, expecting = "a section [[member]] with id and address")]
 pub(super) struct Entry {
     id: Option<Spanned<String>>,
-    address: Option<Spanned<String>>,
+    pub(super) address: Option<Spanned<String>>,
     announce: Option<Spanned<String>>,
     #[serde(default)]
     witness: bool,
@@ -48,6 +52,8 @@ pub struct ClusterFile {
     pub path: PathBuf,
     /// The name of the election.
     pub election: String,
+    /// How often the list of members was changed before.
+    pub generation: u64,
     pub(super) document: Document,
     pub(super) contents: Contents,
     pub(super) members: Vec<Listed>,
@@ -99,7 +105,8 @@ impl ClusterFile {
             })
         };
         let members = contents.member.iter().map(member).collect::<Result<_, _>>()?;
-        Ok(Self { path: path.to_owned(), election, members, document, contents })
+        let generation = contents.generation.as_ref().map_or(0, |it| *it.get_ref());
+        Ok(Self { path: path.to_owned(), election, generation, members, document, contents })
     }
 
     /// Reads it again while its member runs.
@@ -108,24 +115,25 @@ impl ClusterFile {
     /// As [`read`](Self::read), and if it is no longer about the same cluster.
     pub(super) fn again(&self) -> Result<Self, ClusterFileError> {
         let again = Self::read(self.what(), &self.path)?;
-        if again.identity() == self.identity() { Ok(again) } else { Err(self.of_others()) }
+        let lists_others = again.generation == self.generation && again.ids() != self.ids();
+        let is_same = again.election == self.election
+            && again.contents.tls.is_some() == self.contents.tls.is_some();
+        if lists_others || !is_same { Err(self.of_others()) } else { Ok(again) }
     }
 
     /// It was written for another cluster than the running one.
     pub(super) fn of_others(&self) -> ClusterFileError {
         ClusterFileError(format!(
-            "{}: it no longer describes the running cluster: another election, other members, or no \
-             section [tls]; correct it, or restart with it if that is intended",
+            "{}: it no longer describes the running cluster: another election, other members under the \
+             same `generation`, or no section [tls]; correct it, or raise `generation` by one to add or \
+             remove a member",
             self.what()
         ))
     }
 
-    /// Which cluster it is about: the election, the ids of the members in their order, and whether they
-    /// have certificates.
-    fn identity(&self) -> (&str, Vec<&str>, bool) {
-        let mut ids: Vec<_> = self.members().map(|(id, _)| id).collect();
-        ids.sort_unstable();
-        (&self.election, ids, self.contents.tls.is_some())
+    /// The ids of the members, in their order.
+    pub(super) fn ids(&self) -> BTreeSet<&str> {
+        self.members().map(|(id, _)| id).collect()
     }
 
     /// What errors call it.

@@ -1,10 +1,9 @@
 //! What a running member takes up of its cluster's file, which may be edited meanwhile: where the members
-//! are. (Certificates are read again by what holds them.)
+//! are, and who else is to be one. (Certificates are read again by what holds them.)
 
 use super::{contents::ClusterFile, error::ClusterFileError};
-use crate::quorum::{node_state::NodeState, starting::StartError};
+use crate::quorum::{cluster::Strangers, node_state::NodeState, starting::StartError};
 use std::{
-    collections::BTreeSet,
     sync::{Arc, Weak},
     thread,
     time::Duration,
@@ -63,10 +62,14 @@ impl ClusterFile {
         let Some(state) = state.upgrade() else { return Ok(()) };
         let members = state.quorum().config().members().clone();
         let me = members.id(members.me()).map(ToString::to_string).unwrap_or_default();
-        warn_anew(warned, again.warnings().into_iter().chain(self.kept(&again, &me)).collect());
         let named = again.members().map(|(id, address)| (id.to_owned(), address.to_owned()));
-        let moved = state.relocate(&named.collect::<Vec<_>>());
-        moved.map_err(|error| again.refused("", &error))
+        let moved = state.relocate(&named.collect::<Vec<_>>(), Strangers::Kept);
+        moved.map_err(|error| again.refused("", &error))?;
+        let wish = again.wish(&state);
+        state.odd_file().clone_from(&wish);
+        let odd = self.kept(&again, &me).into_iter().chain(wish);
+        warn_anew(warned, again.warnings().into_iter().chain(odd).collect());
+        Ok(())
     }
 
     /// What was changed in the file and counts only from a start.
@@ -76,13 +79,12 @@ impl ClusterFile {
             let own = file.members.iter().find(|member| member.id == me);
             own.map(|own| (own.address.clone(), own.announce.clone())).unwrap_or_default()
         };
-        let witnesses = |file: &Self| {
-            let witnesses = file.members.iter().filter(|member| member.is_witness);
-            witnesses.map(|member| member.id.clone()).collect::<BTreeSet<_>>()
-        };
+        let roles = |(id, was): (&str, bool)| again.is_witness(id).is_some_and(|is| is != was);
+        let mut known = self.members.iter().map(|member| (&*member.id, member.is_witness));
+        let stays = again.ids().contains(me);
         let agreed = [
             ("down-after", plain(&old.down_after) != plain(&new.down_after)),
-            ("witness", witnesses(self) != witnesses(again)),
+            ("witness", known.any(roles)),
         ];
         let others = [
             ("preferred", plain(&old.preferred) != plain(&new.preferred)),
@@ -90,8 +92,8 @@ impl ClusterFile {
             ("min-epoch", plain(&old.min_epoch) != plain(&new.min_epoch)),
             ("shards", plain(&old.shards) != plain(&new.shards)),
             ("insecure", old.insecure != new.insecure),
-            ("address", own(self).0 != own(again).0),
-            ("announce", own(self).1 != own(again).1),
+            ("address", stays && own(self).0 != own(again).0),
+            ("announce", stays && own(self).1 != own(again).1),
         ];
         let changed = |keys: &[(&'static str, bool)]| {
             keys.iter().filter(|(_, differs)| *differs).map(|(key, _)| *key).collect::<Vec<_>>()

@@ -2,8 +2,8 @@ mod admission;
 
 use super::*;
 use crate::quorum::{
-    fake::{DOWN_AFTER as LIMIT, ELSEWHERE, FakeNetwork, Secured, Stream, pair},
-    tls::{News, tests::A},
+    fake::{DOWN_AFTER as LIMIT, ELSEWHERE, FakeNetwork, Secured, Stream, id, pair},
+    tls::News,
 };
 use election_core::Timestamp;
 use futures_lite::{AsyncWriteExt as _, future::block_on};
@@ -47,7 +47,7 @@ impl Entrance {
     }
 
     /// Who has come in, or why not, once nothing more happens.
-    fn outcomes(&mut self) -> Vec<Result<Option<Peer>, &'static str>> {
+    fn outcomes(&mut self) -> Vec<Result<Option<NodeId>, &'static str>> {
         self.network.run();
         let mut cx = Context::from_waker(Waker::noop());
         let mut outcomes = Vec::new();
@@ -64,7 +64,7 @@ fn who_is_refused_by_now_does_not_enter() {
     let mut entrance = Entrance::new();
     let near = entrance.comes();
     entrance.shakes(near);
-    assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
+    assert_eq!(entrance.outcomes(), [Ok(Some(id("a")))]);
 
     let near = entrance.comes();
     entrance.shakes(near);
@@ -96,9 +96,9 @@ fn the_oldest_of_too_many_handshakes_makes_room() {
     // The first has gone, and the second has not.
     let second = ends.remove(1);
     entrance.shakes(second);
-    assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
+    assert_eq!(entrance.outcomes(), [Ok(Some(id("a")))]);
     entrance.shakes(last);
-    assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
+    assert_eq!(entrance.outcomes(), [Ok(Some(id("a")))]);
     let first = ends.remove(0);
     let shaken = entrance.b.a_connects(first, || entrance.network.run());
     assert!(shaken.is_err(), "its connection is closed");

@@ -5,14 +5,12 @@ use super::{
     expiry::Expiry,
     explain,
     fingerprint::Fingerprint,
-    judge::{Judge, Named, OfClients, OfServer},
+    judge::{Judge, OfClients, OfServer},
+    name::MemberName,
     own, provider,
 };
 use crate::quorum::transport::Transport;
-use election_core::{
-    Namespace,
-    quorum::{Members, Peer},
-};
+use election_core::NodeId;
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use futures_rustls::{
     TlsAcceptor, TlsConnector, TlsStream,
@@ -35,60 +33,12 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 /// How many bytes may wait for encryption or a socket, besides what the kernel holds.
 const BUFFERED: usize = 32 * 1024;
 
-/// The name of a member in its certificate, a URI among its alternative names:
-/// `election://CLUSTER/MEMBER`. Every byte of the two names that is neither a letter, a digit nor one
-/// of `-._~` is written as `%` and two upper-case hexadecimal digits.
-#[must_use]
-pub fn certificate_name(cluster: &str, member: &str) -> String {
-    let mut name = String::from("election://");
-    for (place, part) in [cluster, member].into_iter().enumerate() {
-        if place > 0 {
-            name.push('/');
-        }
-        for byte in part.bytes() {
-            match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                    name.push(char::from(byte));
-                }
-                byte => name.push_str(&format!("%{byte:02X}")),
-            }
-        }
-    }
-    name
-}
-
-/// The names and places of a cluster's members, for certificates.
-#[derive(Clone)]
-pub(in crate::quorum) struct Places {
-    cluster: Namespace,
-    members: Members,
-}
-
-impl Places {
-    pub(in crate::quorum) fn new(cluster: Namespace, members: Members) -> Self {
-        Self { cluster, members }
-    }
-
-    fn named(&self, credentials: &Credentials) -> Vec<Named> {
-        let ids = (0..self.members.count()).filter_map(|place| {
-            let peer = u8::try_from(place).ok().map(Peer::new)?;
-            self.members.id(peer)
-        });
-        let named = ids.map(|id| Named {
-            id: id.to_string(),
-            uri: certificate_name(self.cluster.as_str(), id.as_str()),
-            accepted: credentials.accepted.get(id.as_str()).cloned(),
-        });
-        named.collect()
-    }
-}
-
 /// A member's credentials, checked and ready.
 pub(in crate::quorum) struct Identity {
     judge: Arc<Judge>,
     server: TlsAcceptor,
-    /// To each member by its place.
-    clients: Vec<TlsConnector>,
+    /// To every member, but for whom it has to be.
+    client: ClientConfig,
     expiry: Expiry,
     fingerprint: Fingerprint,
 }
@@ -96,42 +46,41 @@ pub(in crate::quorum) struct Identity {
 impl Identity {
     /// Checks that the credentials are this member's, and that others will take them now.
     pub(in crate::quorum) fn new(
-        places: &Places,
+        own: &MemberName,
         credentials: &Credentials,
     ) -> Result<Self, CredentialsError> {
-        Self::checked(places, credentials, UnixTime::now())
+        Self::checked(own, credentials, UnixTime::now())
     }
 
     /// The same for other lists or authorities while its own certificate stays as it is: that this has
     /// ended meanwhile is no reason to go on as before.
     pub(super) fn renewed(
-        places: &Places,
+        own: &MemberName,
         credentials: &Credentials,
         known: Expiry,
     ) -> Result<Self, CredentialsError> {
         let last = known.certificate - Duration::from_secs(1);
         let last = last.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = UnixTime::now().as_secs().min(last.as_secs());
-        Self::checked(places, credentials, UnixTime::since_unix_epoch(Duration::from_secs(now)))
+        Self::checked(own, credentials, UnixTime::since_unix_epoch(Duration::from_secs(now)))
     }
 
     fn checked(
-        places: &Places,
+        own: &MemberName,
         credentials: &Credentials,
         now: UnixTime,
     ) -> Result<Self, CredentialsError> {
-        let identity = Self::unchecked(places, credentials)?;
-        let me = places.members.me();
-        let own = |error| {
+        let identity = Self::unchecked(own, credentials)?;
+        let unfit = |error| {
             let why = explain::plain(&error);
             CredentialsError::Unfit(format!("this member's own certificate: {why}"))
         };
         let chain = &credentials.chain;
-        if let Some(named) = chain.first().and_then(|own| identity.judge.another(own, me)) {
+        if let Some(named) = chain.first().and_then(|own| identity.judge.another(own)) {
             return Err(CredentialsError::Unfit(named));
         }
-        identity.judge.server(chain, me, now).map_err(own)?;
-        identity.judge.client(chain, now).map_err(own)?;
+        identity.judge.server(chain, &own.id, now).map_err(unfit)?;
+        identity.judge.client(chain, now).map_err(unfit)?;
         Ok(identity)
     }
 
@@ -146,13 +95,12 @@ impl Identity {
 
     /// The lists of accepted certificates, by the members' ids.
     pub(super) fn accepted(&self) -> Vec<(String, Vec<Fingerprint>)> {
-        let listed = |member: &Named| Some((member.id.clone(), member.accepted.clone()?));
-        self.judge.members.iter().filter_map(listed).collect()
+        self.judge.accepted.clone().into_iter().collect()
     }
 
     /// The same as [`new`](Self::new), but whether the others will take them is not looked at.
     pub(super) fn unchecked(
-        places: &Places,
+        own: &MemberName,
         credentials: &Credentials,
     ) -> Result<Self, CredentialsError> {
         let unfit = |why: String| CredentialsError::Unfit(why);
@@ -167,7 +115,8 @@ impl Identity {
         let roots = Arc::new(roots);
         let chains = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider()).build();
         let chains = chains.map_err(|error| unfit(error.to_string()))?;
-        let judge = Arc::new(Judge { roots, members: places.named(credentials), chains });
+        let accepted = credentials.accepted.clone();
+        let judge = Arc::new(Judge { roots, own: own.clone(), accepted, chains });
 
         let keyed = |error| unfit(own::why_not(chain, key, &error));
 
@@ -180,20 +129,15 @@ impl Identity {
         // Every connection proves anew who speaks.
         server.send_tls13_tickets = 0;
         server.session_storage = Arc::new(NoServerSessionStorage {});
-        let client = |place| {
-            let client = ClientConfig::builder_with_provider(provider())
-                .with_protocol_versions(&[&TLS13])
-                .map_err(|error| unfit(error.to_string()))?
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(OfServer(judge.clone(), place)))
-                .with_client_auth_cert(chain.clone(), key.clone_key());
-            let mut client = client.map_err(keyed)?;
-            client.resumption = Resumption::disabled();
-            client.enable_sni = false;
-            Ok(TlsConnector::from(Arc::new(client)))
-        };
-        let count = u8::try_from(places.members.count()).unwrap_or(u8::MAX);
-        let clients = (0..count).map(Peer::new).map(client).collect::<Result<_, _>>()?;
+        let client = ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])
+            .map_err(|error| unfit(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(OfServer(judge.clone(), own.id.clone())))
+            .with_client_auth_cert(chain.clone(), key.clone_key());
+        let mut client = client.map_err(keyed)?;
+        client.resumption = Resumption::disabled();
+        client.enable_sni = false;
         let unreadable = || unfit("a certificate's expiry cannot be read".to_owned());
         let certificate = soonest(chain).ok_or_else(unreadable)?;
         // Of several, one replaces the others.
@@ -201,14 +145,14 @@ impl Identity {
         let expiry = Expiry { certificate, authority };
         let fingerprint = credentials.fingerprint().ok_or_else(unreadable)?;
         let server = TlsAcceptor::from(Arc::new(server));
-        Ok(Self { judge, server, clients, expiry, fingerprint })
+        Ok(Self { judge, server, client, expiry, fingerprint })
     }
 
     /// Proves to whoever has connected who this is, and demands the same.
     pub(in crate::quorum) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
-    ) -> io::Result<(Transport<S>, Peer)> {
+    ) -> io::Result<(Transport<S>, NodeId)> {
         let limit = |session: &mut futures_rustls::rustls::ServerConnection| {
             session.set_buffer_limit(Some(BUFFERED));
         };
@@ -216,20 +160,23 @@ impl Identity {
         let stream = TlsStream::Server(stream);
         let own = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let own = own.ok_or(io::ErrorKind::InvalidData)?;
-        let peer = self.judge.member(own).map_err(io::Error::other)?;
-        Ok((Transport::Encrypted(Box::new(stream)), peer))
+        let id = self.judge.member(own).map_err(io::Error::other)?;
+        Ok((Transport::Encrypted(Box::new(stream)), id))
     }
 
     /// The same to a member that was connected to.
     pub(in crate::quorum) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
-        peer: Peer,
+        id: NodeId,
     ) -> io::Result<Transport<S>> {
         let limit = |session: &mut futures_rustls::rustls::ClientConnection| {
             session.set_buffer_limit(Some(BUFFERED));
         };
-        let connector = self.clients.get(peer.index()).ok_or(io::ErrorKind::NotFound)?;
+        let mut client = self.client.clone();
+        let verifier = Arc::new(OfServer(self.judge.clone(), id));
+        client.dangerous().set_certificate_verifier(verifier);
+        let connector = TlsConnector::from(Arc::new(client));
         // Nobody sends or compares it: whom a certificate names is judged by its URI.
         let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
         let shaken = connector.connect_with(name, stream, limit).await;
@@ -246,14 +193,14 @@ impl Identity {
     }
 
     /// Whether a connection that was made under other credentials may stay.
-    pub(in crate::quorum) fn still_admits<S>(&self, transport: &Transport<S>, peer: Peer) -> bool {
+    pub(in crate::quorum) fn still_admits<S>(&self, transport: &Transport<S>, id: &NodeId) -> bool {
         let Transport::Encrypted(stream) = transport else { return true };
         let session = stream.get_ref().1;
         let Some(chain) = session.peer_certificates() else { return false };
         let now = UnixTime::now();
         match &**stream {
-            TlsStream::Client(_) => self.judge.server(chain, peer, now).is_ok(),
-            TlsStream::Server(_) => self.judge.client(chain, now).is_ok_and(|found| found == peer),
+            TlsStream::Client(_) => self.judge.server(chain, id, now).is_ok(),
+            TlsStream::Server(_) => self.judge.client(chain, now).is_ok_and(|found| found == *id),
         }
     }
 }

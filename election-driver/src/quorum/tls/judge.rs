@@ -1,11 +1,17 @@
 //! Whose certificate is this, and does it count?
 //!
-//! A certificate names a member by a URI, `election://CLUSTER/MEMBER`, among its alternative names. It
-//! is compared as text: nothing of a stranger's certificate is interpreted. A host's name would not
-//! do. Authorities sign those for other purposes, and they say nothing of the cluster.
+//! A certificate names a member by a URI, `election://CLUSTER/MEMBER`, among its alternative names. A host's
+//! name would not do. Authorities sign those for other purposes, and they say nothing of the cluster.
+//!
+//! Whoever the authority names is who it says; whether it is a member now is for the protocol to know,
+//! whose list may change.
 
-use super::{fingerprint::Fingerprint, provider};
-use election_core::quorum::Peer;
+use super::{
+    fingerprint::Fingerprint,
+    name::{MemberName, named},
+    provider,
+};
+use election_core::NodeId;
 use futures_rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime},
     rustls::{
@@ -22,7 +28,7 @@ use futures_rustls::{
         },
     },
 };
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 use thiserror::Error as ThisError;
 use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude::FromDer as _};
 
@@ -42,12 +48,12 @@ pub(super) enum Unfit {
         "its certificate is {0}'s instead of {1}'s; correct the addresses, or give every member \
          its own certificate"
     )]
-    Another(Names, String),
+    Another(Names, NodeId),
     #[error(
         "its certificate, {0}, is not on the list of accepted certificates of {1}; unless it was \
          removed on purpose, add it"
     )]
-    NotAccepted(Fingerprint, String),
+    NotAccepted(Fingerprint, NodeId),
 }
 
 /// The URIs of a certificate, for a message.
@@ -68,43 +74,40 @@ impl fmt::Display for Names {
     }
 }
 
-/// A member, as certificates name it.
-#[derive(Debug)]
-pub(super) struct Named {
-    pub(super) id: String,
-    pub(super) uri: String,
-    /// The only certificates that count, if there is a list.
-    pub(super) accepted: Option<Vec<Fingerprint>>,
-}
-
 /// Judges certificates.
 #[derive(Debug)]
 pub(super) struct Judge {
     pub(super) roots: Arc<RootCertStore>,
-    /// Of each member by its place.
-    pub(super) members: Vec<Named>,
+    pub(super) own: MemberName,
+    /// Of the members with a list, by their ids: the only certificates that count.
+    pub(super) accepted: BTreeMap<String, Vec<Fingerprint>>,
     /// Judges where a certificate of a client comes from.
     pub(super) chains: Arc<dyn ClientCertVerifier>,
 }
 
 impl Judge {
     /// The member whose certificate this is. Where the certificate comes from has been judged.
-    pub(super) fn member(&self, certificate: &CertificateDer<'_>) -> Result<Peer, Unfit> {
-        whose(&self.members, certificate)
+    pub(super) fn member(&self, certificate: &CertificateDer<'_>) -> Result<NodeId, Unfit> {
+        let id = whose(self.own.cluster.as_str(), certificate)?;
+        let fingerprint = Fingerprint::of_der(certificate);
+        match self.accepted.get(id.as_str()) {
+            Some(list) if !list.contains(&fingerprint) => Err(Unfit::NotAccepted(fingerprint, id)),
+            _ => Ok(id),
+        }
     }
 
     /// Whether this is the certificate of that member.
-    pub(super) fn is(&self, certificate: &CertificateDer<'_>, peer: Peer) -> Result<(), Unfit> {
-        if self.member(certificate)? == peer {
+    pub(super) fn is(&self, certificate: &CertificateDer<'_>, id: &NodeId) -> Result<(), Unfit> {
+        if self.member(certificate)? == *id {
             return Ok(());
         }
-        let id = self.members.get(peer.index()).map_or("", |member| &member.id).to_owned();
-        Err(Unfit::Another(Names(names(certificate).unwrap_or_default()), id))
+        Err(Unfit::Another(Names(names(certificate).unwrap_or_default()), id.clone()))
     }
 
     /// What to say of a certificate that is another member's, though it should be this one's own.
-    pub(super) fn another(&self, certificate: &CertificateDer<'_>, me: Peer) -> Option<String> {
-        let Err(Unfit::Another(names, id)) = self.is(certificate, me) else { return None };
+    pub(super) fn another(&self, certificate: &CertificateDer<'_>) -> Option<String> {
+        let own = self.is(certificate, &self.own.id);
+        let Err(Unfit::Another(names, id)) = own else { return None };
         Some(format!(
             "the certificate names {names}, but this member is {id}; name the files of {id}"
         ))
@@ -115,7 +118,7 @@ impl Judge {
         &self,
         chain: &[CertificateDer<'_>],
         now: UnixTime,
-    ) -> Result<Peer, Error> {
+    ) -> Result<NodeId, Error> {
         let (own, between) = chain.split_first().ok_or(Error::NoCertificatesPresented)?;
         self.chains.verify_client_cert(own, between, now)?;
         self.member(own).map_err(unfit)
@@ -125,7 +128,7 @@ impl Judge {
     pub(super) fn server(
         &self,
         chain: &[CertificateDer<'_>],
-        peer: Peer,
+        id: &NodeId,
         now: UnixTime,
     ) -> Result<(), Error> {
         let (own, between) = chain.split_first().ok_or(Error::NoCertificatesPresented)?;
@@ -138,26 +141,19 @@ impl Judge {
             now,
             algorithms.all,
         )?;
-        self.is(own, peer).map_err(unfit)
+        self.is(own, id).map_err(unfit)
     }
 }
 
-/// The member among these that a certificate names, if it is one that counts.
-pub(super) fn whose(members: &[Named], certificate: &CertificateDer<'_>) -> Result<Peer, Unfit> {
+/// The member of this cluster that a certificate names, whoever signed it.
+pub(super) fn whose(cluster: &str, certificate: &CertificateDer<'_>) -> Result<NodeId, Unfit> {
     let names = names(certificate).ok_or(Unfit::Unreadable)?;
-    let named = |(_, member): &(usize, &Named)| names.contains(&member.uri);
-    let mut all = members.iter().enumerate().filter(named);
-    let (place, member) = match (all.next(), all.next()) {
-        (Some(only), None) => only,
-        (None, _) => return Err(Unfit::Nobody(Names(names))),
-        (Some(_), Some(_)) => return Err(Unfit::Several(Names(names))),
-    };
-    let fingerprint = Fingerprint::of_der(certificate);
-    if member.accepted.as_ref().is_some_and(|list| !list.contains(&fingerprint)) {
-        return Err(Unfit::NotAccepted(fingerprint, member.id.clone()));
+    let mut all = names.iter().filter_map(|uri| named(cluster, uri));
+    match (all.next(), all.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(Unfit::Nobody(Names(names))),
+        (Some(_), Some(_)) => Err(Unfit::Several(Names(names))),
     }
-    // A list has at most 64 members.
-    u8::try_from(place).map(Peer::new).map_err(|_| Unfit::Unreadable)
 }
 
 /// The URIs that a certificate names, whoever signed it.
@@ -237,7 +233,7 @@ impl ClientCertVerifier for OfClients {
 
 /// Judges whoever has accepted a connection to this member.
 #[derive(Debug)]
-pub(super) struct OfServer(pub(super) Arc<Judge>, pub(super) Peer);
+pub(super) struct OfServer(pub(super) Arc<Judge>, pub(super) NodeId);
 
 impl ServerCertVerifier for OfServer {
     fn verify_server_cert(
@@ -249,7 +245,7 @@ impl ServerCertVerifier for OfServer {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let chain: Vec<_> = std::iter::once(own).chain(between).cloned().collect();
-        self.0.server(&chain, self.1, now)?;
+        self.0.server(&chain, &self.1, now)?;
         Ok(ServerCertVerified::assertion())
     }
 

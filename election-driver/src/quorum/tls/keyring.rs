@@ -7,7 +7,8 @@ use super::{
     credentials::{Credentials, CredentialsError, Tls},
     expiry::Expiry,
     fingerprint::Fingerprint,
-    identity::{Identity, Places},
+    identity::Identity,
+    name::MemberName,
 };
 use crate::quorum::starting::StartError;
 use async_channel::{Receiver, Sender};
@@ -73,13 +74,13 @@ impl Slot {
 impl Keyring {
     /// Reads and checks the credentials, and starts to read them again and again, until the last clone
     /// is dropped. May block.
-    pub(in crate::quorum) fn open(source: Tls, places: Places) -> Result<Self, StartError> {
+    pub(in crate::quorum) fn open(source: Tls, own: MemberName) -> Result<Self, StartError> {
         let credentials = source.read()?;
-        let identity = Arc::new(Identity::new(&places, &credentials)?);
+        let identity = Arc::new(Identity::new(&own, &credentials)?);
         let slot = Arc::new(Slot(Mutex::new(Current { identity, refused: None })));
         let (asked, requests) = mpsc::sync_channel(1);
         let (sender, news) = async_channel::unbounded();
-        let mut reader = Reader { source, places, credentials, slot: slot.clone(), news: sender };
+        let mut reader = Reader { source, own, credentials, slot: slot.clone(), news: sender };
         let run = move || {
             // Nobody waits for the end of this thread.
             let ends = mpsc::RecvTimeoutError::Disconnected;
@@ -120,7 +121,7 @@ impl Keyring {
 
 struct Reader {
     source: Tls,
-    places: Places,
+    own: MemberName,
     credentials: Credentials,
     slot: Arc<Slot>,
     news: Sender<News>,
@@ -143,8 +144,8 @@ impl Reader {
         let known = self.slot.lock().identity.expiry();
         let built = read.and_then(|read| {
             let identity = match read.chain == self.credentials.chain {
-                true => Identity::renewed(&self.places, &read, known)?,
-                false => Identity::new(&self.places, &read)?,
+                true => Identity::renewed(&self.own, &read, known)?,
+                false => Identity::new(&self.own, &read)?,
             };
             Ok((identity, read))
         });

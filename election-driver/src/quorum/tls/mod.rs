@@ -21,6 +21,7 @@ mod fuzzing;
 mod identity;
 mod judge;
 mod keyring;
+mod name;
 mod own;
 pub(crate) mod pem;
 
@@ -31,10 +32,11 @@ pub use fingerprint::{Fingerprint, InvalidFingerprint};
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use fuzzing::whose;
-pub use identity::certificate_name;
-pub(super) use identity::{Identity, Places};
+pub(super) use identity::Identity;
 pub use keyring::CertificateStatus;
 pub(super) use keyring::{Keyring, News};
+pub(super) use name::MemberName;
+pub use name::certificate_name;
 
 #[cfg(test)]
 pub(super) mod tests;

@@ -4,16 +4,14 @@ use super::{
     credentials::{Credentials, Tls},
     explain,
     fingerprint::Fingerprint,
-    identity::{Identity, Places, certificate_name},
+    identity::Identity,
+    name::{MemberName, certificate_name},
 };
 use crate::quorum::{
     fake::{Stream, pair},
     transport::Transport,
 };
-use election_core::{
-    Namespace, NodeId,
-    quorum::{Members, Peer},
-};
+use election_core::{Namespace, NodeId};
 use futures_lite::{
     AsyncReadExt as _, AsyncWriteExt as _,
     future::{block_on, zip},
@@ -62,29 +60,28 @@ impl Authority {
     }
 }
 
-pub(in crate::quorum) const A: Peer = Peer::new(0);
-pub(in crate::quorum) const B: Peer = Peer::new(1);
+pub(in crate::quorum) fn own(id: &str) -> MemberName {
+    MemberName { cluster: Namespace::new("c 1").unwrap(), id: NodeId::new(id).unwrap() }
+}
 
-pub(in crate::quorum) fn places(me: &str) -> Places {
-    let ids = ["a", "b", "c"].map(|id| NodeId::new(id).unwrap());
-    let members = Members::new(ids.to_vec(), &NodeId::new(me).unwrap()).unwrap();
-    Places::new(Namespace::new("c 1").unwrap(), members)
+fn id(id: &str) -> NodeId {
+    own(id).id
 }
 
 pub(in crate::quorum) fn identity(me: &str, credentials: &Credentials) -> Identity {
-    Identity::new(&places(me), credentials).unwrap()
+    Identity::new(&own(me), credentials).unwrap()
 }
 
 /// An identity whose own certificate nobody has looked at: a stranger's.
 fn stranger(me: &str, credentials: &Credentials) -> Identity {
-    Identity::unchecked(&places(me), credentials).unwrap()
+    Identity::unchecked(&own(me), credentials).unwrap()
 }
 
 /// What both ends say when the first connects to the second, which it takes for b.
-fn meet(one: &Identity, other: &Identity) -> [Result<Option<Peer>, String>; 2] {
+fn meet(one: &Identity, other: &Identity) -> [Result<Option<NodeId>, String>; 2] {
     let (near, far) = pair();
     let connects = async {
-        let mut transport = one.connect(near, B).await.map_err(said)?;
+        let mut transport = one.connect(near, id("b")).await.map_err(said)?;
         // Whether the other end has taken this one shows only when something comes back.
         transport.write_all(b"hello").await.map_err(said)?;
         transport.flush().await.map_err(said)?;
@@ -114,7 +111,7 @@ fn said(error: io::Error) -> String {
 fn two_members_know_each_other() {
     let authority = Authority::new();
     let (a, b) = (identity("a", &authority.of("a")), identity("b", &authority.of("b")));
-    assert_eq!(meet(&a, &b), [Ok(None), Ok(Some(A))]);
+    assert_eq!(meet(&a, &b), [Ok(None), Ok(Some(id("a")))]);
 }
 
 #[test]
@@ -185,7 +182,7 @@ fn a_member_is_only_itself() {
     assert!(near.contains("election://c%201/c's instead of b's"), "{near}");
     assert!(far.contains("does not accept our certificate"), "{far}");
     // c is c to b, whatever it says later.
-    assert_eq!(meet(&c, &as_b(&authority)), [Ok(None), Ok(Some(Peer::new(2)))]);
+    assert_eq!(meet(&c, &as_b(&authority)), [Ok(None), Ok(Some(id("c")))]);
 }
 
 #[test]
@@ -199,11 +196,11 @@ fn who_is_taken_off_the_list_is_refused() {
     let said = far.unwrap_err();
     assert!(said.contains(&fingerprint(&old).to_string()), "{said}");
     assert!(said.contains("not on the list of accepted certificates of a"), "{said}");
-    assert_eq!(meet(&identity("a", &new), &b)[1], Ok(Some(A)));
+    assert_eq!(meet(&identity("a", &new), &b)[1], Ok(Some(id("a"))));
     // A list that accepts nothing accepts nobody; members without one are not affected.
     let b = identity("b", &authority.of("b").accept("a", []).accept("x", [listed]));
     assert!(meet(&identity("a", &new), &b)[1].is_err());
-    assert_eq!(meet(&identity("c", &authority.of("c")), &b)[1], Ok(Some(Peer::new(2))));
+    assert_eq!(meet(&identity("c", &authority.of("c")), &b)[1], Ok(Some(id("c"))));
 }
 
 #[test]
@@ -212,18 +209,21 @@ fn a_connection_that_was_made_stays_as_long_as_it_would_be_made() {
     let (a, b) = (authority.of("a"), authority.of("b"));
     let (near, far) = pair();
     let (one, other) = (identity("a", &a), identity("b", &b));
-    let (near, far) = block_on(zip(one.connect(near, B), other.accept(far)));
+    let (near, far) = block_on(zip(one.connect(near, id("b")), other.accept(far)));
     let (near, (far, peer)) = (near.unwrap(), far.unwrap());
-    assert!(one.still_admits(&near, B) && other.still_admits(&far, peer));
-    assert!(!other.still_admits(&far, B), "it is another member's");
+    assert!(one.still_admits(&near, &id("b")) && other.still_admits(&far, &peer));
+    assert!(!other.still_admits(&far, &id("b")), "it is another member's");
     let strict = identity("b", &authority.of("b").accept("a", []));
-    assert!(!strict.still_admits(&far, A));
+    assert!(!strict.still_admits(&far, &id("a")));
     let strict = identity("a", &authority.of("a").accept("b", []));
-    assert!(!strict.still_admits(&near, B));
+    assert!(!strict.still_admits(&near, &id("b")));
     let elsewhere = Authority::new();
-    assert!(!identity("b", &elsewhere.of("b")).still_admits(&far, A));
-    assert!(!identity("a", &elsewhere.of("a")).still_admits(&near, B));
-    assert!(other.still_admits(&Transport::<Stream>::Plain(pair().0), A), "nothing to judge");
+    assert!(!identity("b", &elsewhere.of("b")).still_admits(&far, &id("a")));
+    assert!(!identity("a", &elsewhere.of("a")).still_admits(&near, &id("b")));
+    assert!(
+        other.still_admits(&Transport::<Stream>::Plain(pair().0), &id("a")),
+        "nothing to judge"
+    );
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
     let (authority, other) = (Authority::new(), Authority::new());
     let names = [certificate_name("c 1", "a")];
     let refusal = |me, credentials: &Credentials| {
-        Identity::new(&places(me), credentials).map(drop).unwrap_err().to_string()
+        Identity::new(&own(me), credentials).map(drop).unwrap_err().to_string()
     };
     let a = authority.of("a");
     for (said, part) in [
@@ -279,7 +279,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
         let [_, key] = authority.signs(&names, |_| ());
         let read =
             Credentials::from_pem(authority.1.as_bytes(), certificate.as_bytes(), key.as_bytes());
-        assert!(read.and_then(|read| Identity::new(&places("a"), &read).map(drop)).is_err());
+        assert!(read.and_then(|read| Identity::new(&own("a"), &read).map(drop)).is_err());
     }
 }
 
@@ -293,7 +293,7 @@ fn certificates_stay_valid_after_their_authority_expires() {
     let pem = params.self_signed(&key).unwrap().pem();
     let authority = Authority(Issuer::new(params, key), pem);
     let (a, b) = (identity("a", &authority.of("a")), identity("b", &authority.of("b")));
-    assert_eq!(meet(&a, &b), [Ok(None), Ok(Some(A))]);
+    assert_eq!(meet(&a, &b), [Ok(None), Ok(Some(id("a")))]);
     assert!(a.expiry().authority < std::time::SystemTime::now());
 }
 
@@ -311,10 +311,10 @@ fn an_expired_certificate_does_not_block_a_new_ban_list() {
     let names = [certificate_name("c 1", "a")];
     let signed = authority.signs(&names, |params| params.not_after = date_time_ymd(2020, 1, 1));
     let ended = || authority.credentials(&signed);
-    assert!(Identity::new(&places("a"), &ended()).is_err());
+    assert!(Identity::new(&own("a"), &ended()).is_err());
     let known = stranger("a", &ended()).expiry();
     let renewed = |credentials: &Credentials| {
-        Identity::renewed(&places("a"), credentials, known).map_err(|error| error.to_string())
+        Identity::renewed(&own("a"), credentials, known).map_err(|error| error.to_string())
     };
     let banning = renewed(&ended().accept("b", [])).unwrap();
     // It recheck b before b recheck it.
@@ -347,14 +347,7 @@ fn what_is_no_handshake_is_named() {
     // And a member that gets a plain answer.
     let (near, mut far) = pair();
     block_on(far.write_all(b"*5\r\n$2\r\nHB\r\n")).unwrap();
-    let said = block_on(identity("a", &authority.of("a")).connect(near, B)).map(drop).map_err(said);
+    let said =
+        block_on(identity("a", &authority.of("a")).connect(near, id("b"))).map(drop).map_err(said);
     assert!(said.as_ref().is_err_and(|said| said.contains("does not speak TLS")), "{said:?}");
-}
-
-#[test]
-fn names_are_written_so_that_no_two_are_alike() {
-    assert_eq!(certificate_name("orders", "n1"), "election://orders/n1");
-    assert_eq!(certificate_name("a/b", "c"), "election://a%2Fb/c");
-    assert_eq!(certificate_name("a", "b/c%"), "election://a/b%2Fc%25");
-    assert_eq!(certificate_name("ä", "N 1"), "election://%C3%A4/N%201");
 }

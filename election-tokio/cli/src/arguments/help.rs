@@ -244,6 +244,30 @@ Examples:
   A new certificate for n2, where the authority's key is:
     election cluster add-key n2 --cluster n2/cluster.toml --out renewed";
 
+pub(super) const CHANGE: &str = "\
+Members change one at a time: copy the file to every member, wait until `election status` says that \
+a majority has recorded the new list, and only then make the next change. If a member runs on this \
+machine, it is asked whether the last change is complete.\n\nExit codes: 0 the file was written; \
+125 it was not, the last change is not complete, or a usage error.";
+
+pub(super) const ADD_EXAMPLES: &str = "\
+Examples:
+  A fourth member, where the authority's key is:
+    election cluster add n4=10.0.0.4:7400 --cluster n1/cluster.toml";
+
+pub(super) const REMOVE_EXAMPLES: &str = "\
+Examples:
+  Three members again:
+    election cluster remove n1 --cluster n2/cluster.toml";
+
+pub(super) const MOVE: &str = "\
+Exit codes: 0 the file was written; 125 it was not, or a usage error.";
+
+pub(super) const MOVE_EXAMPLES: &str = "\
+Examples:
+  n2 is about to move; copy the file to every member, then restart n2 there:
+    election cluster move n2=10.0.0.9:7400 --cluster n1/cluster.toml";
+
 pub(super) const FILE_CHECK: &str = "\
 Exit codes: 0 the member could start with these files, perhaps with warnings; 125 it could not, or \
 a usage error.";

@@ -1,6 +1,9 @@
 //! The flags of `election cluster`.
 
-use super::help::{FILE_CHECK, FILE_CHECK_EXAMPLES, INIT, INIT_EXAMPLES, KEY, KEY_EXAMPLES};
+use super::help::{
+    ADD_EXAMPLES, CHANGE, FILE_CHECK, FILE_CHECK_EXAMPLES, INIT, INIT_EXAMPLES, KEY, KEY_EXAMPLES,
+    MOVE, MOVE_EXAMPLES, REMOVE_EXAMPLES,
+};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -16,6 +19,18 @@ pub(crate) enum ClusterCommand {
     #[command(after_help = format!("{KEY}\n\n{KEY_EXAMPLES}"))]
     #[command(override_usage = "election cluster add-key [OPTIONS] --cluster <FILE> <ID>")]
     AddKey(KeyOptions),
+    /// Add a member to the cluster file, and make its key: running members take the file up
+    #[command(after_help = format!("{CHANGE}\n\n{ADD_EXAMPLES}"))]
+    #[command(override_usage = "election cluster add [OPTIONS] --cluster <FILE> <ID=HOST:PORT>")]
+    Add(AddOptions),
+    /// Remove a member from the cluster file: running members take it up
+    #[command(after_help = format!("{CHANGE}\n\n{REMOVE_EXAMPLES}"))]
+    #[command(override_usage = "election cluster remove --cluster <FILE> <ID>")]
+    Remove(RemoveOptions),
+    /// Write another address of a member into the cluster file: running members take it up
+    #[command(after_help = format!("{MOVE}\n\n{MOVE_EXAMPLES}"))]
+    #[command(override_usage = "election cluster move --cluster <FILE> <ID=HOST:PORT>")]
+    Move(MoveOptions),
     /// Check a cluster file and its certificates, without connecting to anything
     #[command(after_help = format!("{FILE_CHECK}\n\n{FILE_CHECK_EXAMPLES}"))]
     Check(CheckOptions),
@@ -69,6 +84,16 @@ pub(crate) struct KeyOptions {
     /// The cluster file, which lists the member
     #[arg(long, env = "ELECTION_CLUSTER", value_name = "FILE")]
     pub(crate) cluster: PathBuf,
+    #[command(flatten)]
+    pub(crate) key: NewKey,
+    /// Replace an existing key and certificate
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Who signs a certificate, and where it goes.
+#[derive(Debug, Args)]
+pub(crate) struct NewKey {
     /// The directory with the authority's key
     #[arg(long, value_name = "DIR", default_value = "authority")]
     pub(crate) authority: PathBuf,
@@ -78,9 +103,41 @@ pub(crate) struct KeyOptions {
     /// How long the certificate is valid
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) days: u32,
-    /// Replace an existing key and certificate
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddOptions {
+    /// The new member, and the address at which the others reach it
+    #[arg(value_name = "ID=HOST:PORT", value_parser = member_at)]
+    pub(crate) member: MemberAt,
+    /// It votes, has no data and never leads
     #[arg(long)]
-    pub(crate) force: bool,
+    pub(crate) witness: bool,
+    /// The cluster file
+    #[arg(long, env = "ELECTION_CLUSTER", value_name = "FILE")]
+    pub(crate) cluster: PathBuf,
+    #[command(flatten)]
+    pub(crate) key: NewKey,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveOptions {
+    /// The member
+    #[arg(value_name = "ID")]
+    pub(crate) member: String,
+    /// The cluster file
+    #[arg(long, env = "ELECTION_CLUSTER", value_name = "FILE")]
+    pub(crate) cluster: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MoveOptions {
+    /// The member, and its new address
+    #[arg(value_name = "ID=HOST:PORT", value_parser = member_at)]
+    pub(crate) member: MemberAt,
+    /// The cluster file
+    #[arg(long, env = "ELECTION_CLUSTER", value_name = "FILE")]
+    pub(crate) cluster: PathBuf,
 }
 
 #[derive(Debug, Args)]

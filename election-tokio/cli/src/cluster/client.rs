@@ -76,6 +76,18 @@ impl Client {
         Ok(Self { election, node, spots, start, within, json })
     }
 
+    /// What a member that runs on this machine says, if one does.
+    pub(crate) async fn somebody(file: &File) -> Option<Report> {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        for (id, _) in file.members() {
+            let client = Self::to(file, id.to_owned(), None, PATIENCE, false).ok()?;
+            if let Ok(report) = client.report().await {
+                return Some(report);
+            }
+        }
+        None
+    }
+
     /// The member behind a socket that is known.
     pub(crate) fn at(socket: &Path, within: Duration) -> Self {
         let spot = Spot { path: socket.to_owned(), is_usual: false };

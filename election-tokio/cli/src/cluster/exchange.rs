@@ -94,10 +94,27 @@ pub(crate) struct Report {
     /// What there is of certificates, if members have any.
     #[serde(default)]
     pub(crate) certificates: Option<Certificates>,
+    /// Who the members are, as far as this member knows.
+    #[serde(default)]
+    pub(crate) members: MemberLines,
     pub(crate) peers: Vec<PeerLine>,
     /// The members with the odd list of members, this one or others.
     #[serde(default)]
     pub(crate) odd: Vec<String>,
+}
+
+/// Who the members of a cluster are, and are to be.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct MemberLines {
+    /// How often the list was changed.
+    pub(crate) generation: u64,
+    pub(crate) ids: Vec<String>,
+    /// Whether a majority has recorded it: before that, it cannot change again.
+    pub(crate) settled: bool,
+    /// The list that has been proposed to follow.
+    pub(crate) proposed: Option<Vec<String>>,
+    /// Why this member's file has another one.
+    pub(crate) filed: Option<String>,
 }
 
 /// What a member proves itself with. Ends are milliseconds since 1970.
@@ -170,6 +187,8 @@ pub(crate) struct HeardLine {
     pub(crate) position: Place,
     pub(crate) hears_me: bool,
     pub(crate) other_list: bool,
+    #[serde(default)]
+    pub(crate) generation: u64,
 }
 
 #[cfg(test)]

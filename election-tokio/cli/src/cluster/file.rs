@@ -122,6 +122,12 @@ impl File {
         Ok(self.ids().map(str::to_owned).collect())
     }
 
+    /// Nobody has this id.
+    pub(crate) fn unknown(&self, id: &str) -> Failed {
+        let ids = self.ids().collect::<Vec<_>>().join(", ");
+        Failed::new(format!("{}: {id:?} is not a member; name one of {ids}", self.what()))
+    }
+
     /// None was named and none answers.
     fn silent(&self, socket: Option<&Path>) -> Failed {
         let tried = |id| {

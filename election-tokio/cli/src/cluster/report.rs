@@ -1,7 +1,9 @@
 //! What a running member says of itself and of the others.
 
 use super::{
-    exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report, Support},
+    exchange::{
+        Certificates, HeardLine, Led, MemberLines, Pause, PeerLine, Place, Report, Support,
+    },
     words,
 };
 use crate::time::millis;
@@ -9,7 +11,9 @@ use election_tokio::{
     Member, PeerReport, UnknownLeader,
     core::{
         Change, NodeId, Timestamp,
-        quorum::{Hindrance, MaintenanceStatus, Members, Peer, Position, Role, wire::Dialect},
+        quorum::{
+            Hindrance, MaintenanceStatus, MemberList, Members, Peer, Position, Role, wire::Dialect,
+        },
     },
     now,
 };
@@ -48,8 +52,25 @@ pub(super) fn report(member: &Member) -> Report {
         down_after_ms: millis(config.down_after()),
         pause: member.maintenance().map(|known| pause(members, &known, now)),
         certificates: certificates(member),
+        members: member_lines(member),
         peers: member.peers().iter().map(|peer| line(peer, now)).collect(),
         odd: status.odd.members().filter_map(|peer| name(members, peer)).collect(),
+    }
+}
+
+/// Who the members are.
+fn member_lines(member: &Member) -> MemberLines {
+    let (members, lists) = (member.members(), member.lists());
+    let named = |list: &MemberList| {
+        let ids = list.voters.members().filter_map(|peer| name(&members, peer));
+        ids.collect::<Vec<_>>()
+    };
+    MemberLines {
+        generation: lists.established().generation,
+        ids: named(lists.established()),
+        settled: member.is_settled(),
+        proposed: lists.accepted().map(|(_, list)| named(list)),
+        filed: member.odd_file(),
     }
 }
 
@@ -162,6 +183,7 @@ fn line(peer: &PeerReport, now: Timestamp) -> PeerLine {
             position: place(heard.position),
             hears_me: heard.hears_me,
             other_list: heard.differs,
+            generation: heard.generation,
         }),
         trusted_ms: status.trusted_until.map(|until| millis(until.since(now))),
         refusal: status.refusal.map(|refusal| refusal.to_string()),

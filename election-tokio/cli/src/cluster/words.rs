@@ -1,6 +1,6 @@
 //! What a member says, for people: at most eighty columns.
 
-use super::exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report};
+use super::exchange::{Certificates, HeardLine, Led, MemberLines, Pause, PeerLine, Place, Report};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use election_tokio::core::quorum::UnixMillis;
 use serde_json::{Value, json};
@@ -60,6 +60,9 @@ pub(super) fn status(report: &Report) -> String {
         None => say("campaign", "it is about to ask for votes"),
     }
     say("failover", failover(report.pause.as_ref()).trim_start_matches("automatic failover is "));
+    for line in lists(report) {
+        say("members", &line);
+    }
     for odd in &report.odd {
         say("file", &odd_file(odd, *odd == report.node));
     }
@@ -75,6 +78,32 @@ pub(super) fn status(report: &Report) -> String {
         lines.push(wrapped("", &format!("no connection to {}{at}: {why}", peer.node)));
     }
     lines.join("\n")
+}
+
+/// Who the members are, if that has ever changed or is to change.
+fn lists(report: &Report) -> Vec<String> {
+    let MemberLines { generation, ids, settled, proposed, filed } = &report.members;
+    let mut lines = Vec::new();
+    if *generation > 0 || proposed.is_some() {
+        let state = match settled {
+            true => "recorded by a majority",
+            false => "not known to be recorded by a majority: change nothing before it is",
+        };
+        lines.push(format!("{} (generation {generation}), {state}", ids.join(", ")));
+    }
+    if let Some(proposed) = proposed {
+        let joins: Vec<_> = proposed.iter().filter(|id| !ids.contains(id)).cloned().collect();
+        let waits = match joins.is_empty() {
+            true => String::new(),
+            false => format!("; it takes effect once {} runs and is reached", joins.join(", ")),
+        };
+        lines.push(format!("proposed to follow: {}{waits}", proposed.join(", ")));
+    }
+    let heard = |peer: &PeerLine| Some((peer.node.clone(), peer.heard.as_ref()?.generation));
+    let behind = report.peers.iter().filter_map(heard).filter(|(_, known)| known < generation);
+    lines.extend(behind.map(|(peer, known)| format!("{peer} still has generation {known}")));
+    lines.extend(filed.clone());
+    lines
 }
 
 /// Whose file is the odd one, and the remedy.

@@ -5,11 +5,11 @@ use super::{
     folder::{Folder, Readers},
 };
 use crate::{
-    arguments::{InitOptions, KeyOptions, MemberAt},
+    arguments::{InitOptions, KeyOptions, MemberAt, NewKey},
     cluster::File,
     exit::{Failed, print},
 };
-use election_driver::file::is_unspecified;
+use election_driver::file::{is_unspecified, quoted};
 use election_tokio::{
     Cluster,
     core::{Namespace, quorum::Warning},
@@ -21,7 +21,7 @@ use std::{
 };
 
 /// The name of the file that lists the members.
-const CLUSTER: &str = "cluster.toml";
+pub(super) const CLUSTER: &str = "cluster.toml";
 const AUTHORITY: &str = "authority.pem";
 const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
@@ -34,7 +34,7 @@ const AUTHORITY_KEY: &str = "authority.key";
 /// Writes a folder for each member.
 pub(super) fn init(options: &InitOptions) -> Result<(), Failed> {
     let InitOptions { members, election, out, days, insecure } = options;
-    let warnings = checked(options)?;
+    let warnings = checked(election, members)?;
     let folders: Vec<_> = members.iter().map(|member| out.join(&member.id)).collect();
     let kept = out.join(KEPT);
     for folder in folders.iter().chain((!insecure).then_some(&kept)) {
@@ -100,11 +100,11 @@ impl Signed {
 
 /// The same checks as at a start, before anything is written. Returns what the number of members is no
 /// good for.
-fn checked(options: &InitOptions) -> Result<Vec<Warning>, Failed> {
-    Namespace::new(&options.election).map_err(|error| Failed::of("--election", &error))?;
-    let first = options.members.first().map_or("", |member| &*member.id);
-    let mut builder = Cluster::builder(&*options.election).node(first).without_data().insecure();
-    for MemberAt { id, address } in &options.members {
+pub(super) fn checked(election: &str, members: &[MemberAt]) -> Result<Vec<Warning>, Failed> {
+    Namespace::new(election).map_err(|error| Failed::of("--election", &error))?;
+    let first = members.first().map_or("", |member| &*member.id);
+    let mut builder = Cluster::builder(election).node(first).without_data().insecure();
+    for MemberAt { id, address } in members {
         if id.contains('/') || id.starts_with('.') || id == KEPT {
             return Err(Failed::new(format!(
                 "the member id {id:?} cannot be the name of a directory; choose another id"
@@ -132,11 +132,6 @@ fn store(folder: &Folder, pair: &Pair, authority: Option<&str>) -> Result<(), Fa
         [(KEY, &*pair.key, Readers::Owner), (CERTIFICATE, &*pair.certificate, Readers::Anybody)];
     let authority = authority.map(|text| (AUTHORITY, text, Readers::Anybody));
     folder.write_all(&own.into_iter().chain(authority).collect::<Vec<_>>())
-}
-
-/// A text in TOML; names have no control characters.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The file of a cluster.
@@ -190,9 +185,20 @@ fn tell(options: &InitOptions, kept: &Path) -> Result<(), Failed> {
 
 /// Writes a new key and certificate for a member.
 pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
-    let KeyOptions { member, cluster, authority, out, days, force } = options;
+    let KeyOptions { member, cluster, key, force } = options;
     let file = File::read(cluster)?;
     listed(&file, member)?;
+    make_key(&file, member, key, *force)
+}
+
+/// Writes a key and a certificate for a member that the file may not list yet.
+pub(super) fn make_key(
+    file: &File,
+    member: &str,
+    options: &NewKey,
+    force: bool,
+) -> Result<(), Failed> {
+    let NewKey { authority, out, days } = options;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(member));
     let there =
         [KEY, CERTIFICATE].map(|name| out.join(name)).into_iter().find(|path| path.exists());
@@ -208,14 +214,14 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     let text =
         |path: &Path| pem(path).map_err(|error| Failed::of(&path.display().to_string(), &error));
     let authority = text(&certificate)?;
-    let expiry = proved(&file, member, &authority, &pair).map_err(|error| {
+    let expiry = proved(file, member, &authority, &pair).map_err(|error| {
         let (key, certificate) = (key.display(), certificate.display());
         Failed::new(format!("{key} is not the key of {certificate}: {error}; nothing was written"))
     })?;
     // What the members trust, as far as it is here: that of another cluster is no authority of theirs.
     let filed = file.certificates()?.map(|paths| paths.authority);
     for trusted in [out.join(AUTHORITY)].into_iter().chain(filed).filter(|path| path.exists()) {
-        proved(&file, member, &text(&trusted)?, &pair).map_err(|error| {
+        proved(file, member, &text(&trusted)?, &pair).map_err(|error| {
             Failed::new(format!(
                 "{} does not trust the authority {}: {error}; name the right one with --authority, or \
                  add its certificate there first; nothing was written",
@@ -228,7 +234,7 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     // Those that a member trusts already may be more than this one.
     let is_trusted = folder.path(AUTHORITY).exists();
     store(&folder, &pair, (!is_trusted).then_some(&authority))?;
-    told(&file, options, &folder, (!is_trusted).then_some(&certificate))?;
+    told(file, (member, *days), &folder, (!is_trusted).then_some(&certificate))?;
     print(format!(
         "Its fingerprint, for lists of accepted certificates: {}",
         fingerprint(&pair, &authority)?
@@ -254,11 +260,10 @@ fn listed(file: &File, member: &str) -> Result<(), Failed> {
 /// was not there.
 fn told(
     file: &File,
-    options: &KeyOptions,
+    (member, days): (&str, u32),
     folder: &Folder,
     copied: Option<&PathBuf>,
 ) -> Result<(), Failed> {
-    let KeyOptions { member, days, .. } = options;
     let copied = copied.map(|from| {
         format!(
             " Beside them is a copy of {}, {}.",

@@ -6,12 +6,12 @@ use super::*;
 fn comes_in(from: &str, strangers: &[&str]) -> bool {
     let mut entrance = Entrance::new();
     let at = |ip: &str| SocketAddr::new(ip.parse().expect("an address"), 1);
-    entrance.handshakes.expects(A, at("10.0.0.1").ip());
+    entrance.handshakes.expects(Peer::new(0), at("10.0.0.1").ip());
     let near = entrance.comes_from(at(from));
     let _held: Vec<_> = strangers.iter().map(|from| entrance.comes_from(at(from))).collect();
     // It may end well for a though b has let go of it.
     let _near = entrance.b.a_connects(near, || entrance.network.run());
-    entrance.outcomes().contains(&Ok(Some(A)))
+    entrance.outcomes().contains(&Ok(Some(id("a"))))
 }
 
 #[test]

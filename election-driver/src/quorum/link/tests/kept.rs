@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::quorum::{
-    fake::{FakeNetwork, Remote},
+    fake::{FakeNetwork, Remote, id},
     lookup::{Found, tests::at_9},
 };
 use futures_lite::future::{block_on, pending, poll_once};
@@ -25,7 +25,8 @@ impl Desk {
         let mut outbox = outbox();
         outbox.closed();
         let pace = Pace::new(LONGEST, DOWN_AFTER);
-        let link = Link::new(peer, address, security, outbox, pace);
+        let link =
+            Link::new((peer, id(["a", "b", "c"][peer.index()])), address, security, outbox, pace);
         Self { network: FakeNetwork::new(), link, random: Random::new(1) }
     }
 
@@ -302,7 +303,7 @@ fn an_attempt_ends_with_the_first_address_that_answers() {
     let connect = Connect {
         runtime: desk.network.clone(),
         security: Security::Plain,
-        peer: Peer::new(1),
+        id: id("b"),
         begin: Begin::First,
         down_after: DOWN_AFTER,
     };

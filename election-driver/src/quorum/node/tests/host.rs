@@ -239,11 +239,11 @@ fn a_node_that_has_missed_its_next_step_is_overdue() {
 fn whoever_waits_for_an_order_is_woken_by_news() {
     let mut around = Around::told_the_time();
     let mut locked = Locked::new(around.host.state.clone(), None);
-    for maintains in [false, true] {
-        locked.maintains = maintains;
-        let maintained = around.host.state.maintained.listen();
+    for records in [false, true] {
+        locked.records = records;
+        let recorded = around.host.state.recorded.listen();
         around.host.publish(&locked, None);
-        assert_eq!(block_on(poll_once(maintained)).is_some(), maintains);
+        assert_eq!(block_on(poll_once(recorded)).is_some(), records);
     }
 }
 
