@@ -1,9 +1,10 @@
 //! A throw-away cluster of three MariaDB servers (Galera).
 //!
 //! All begin with the same data, those of a server that was a cluster of its own for a moment. So
-//! who joins lacks only the newest writes, and takes them from another server's memory: to copy
-//! whole directories would need rsync, which does not do that for root. The servers still want a
-//! program for it; theirs passes on how far the giver is, and nothing else.
+//! who joins lacks only the newest writes, and takes them from another server's memory. One that was
+//! away for longer than that reaches back, or has kept a write that the others have lost, takes a copy
+//! of another's files. MariaDB's own program for that needs rsync; theirs copies from one directory to
+//! the other.
 
 use super::{
     data,
@@ -33,18 +34,22 @@ const SIZE: usize = 3;
 /// Where Debian's package `galera-4` puts it.
 const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
 
-/// A server that is not heard for two seconds is out. One that was comes back as soon as it is heard.
-const PACE: &str = "evs.suspect_timeout=PT2S;evs.inactive_timeout=PT3S;\
-                    evs.inactive_check_period=PT0.2S;evs.keepalive_period=PT0.3S;\
+/// A server that is not heard for two seconds is out. One that was comes back as soon as it is heard. An attempt to
+/// agree on who is in ends after half of the inactive timeout: it has to outlast the suspicion of a server that was
+/// killed, or the attempts may follow each other without end.
+const PACE: &str = "evs.suspect_timeout=PT2S;evs.inactive_timeout=PT6S;\
+                    evs.inactive_check_period=PT0.2S;evs.keepalive_period=PT0.3S;evs.join_retrans_period=PT0.2S;\
                     gmcast.time_wait=PT1S;gcache.size=16M";
 
-/// The program that brings a server up to date, where it lacks only the newest.
-const NEWEST: &str = r#"#!/bin/sh
+/// The program that brings a server up to date: it hands over the giver's files, if memory does not reach back far
+/// enough, and how far the giver is.
+const HANDOVER: &str = r#"#!/bin/sh
+set -e
 while [ $# -gt 0 ]; do
   case "$1" in
     --role) role=$2 ;;
     --address) address=$2 ;;
-    --datadir) handed=${2}handed ;;
+    --datadir) data=$2 ;;
     --gtid) position=$2 ;;
     --bypass) newest=yes ;;
   esac
@@ -52,9 +57,22 @@ while [ $# -gt 0 ]; do
 done
 case "$role" in
   joiner)
-    rm -f "$handed" && mkfifo "$handed" && echo "ready $handed" && cat "$handed" ;;
+    handed=${data}handed
+    rm -f "$handed" && mkfifo "$handed" && echo "ready $handed"
+    exec timeout 60 cat "$handed" ;; # the giver may have died
   donor)
-    [ -n "$newest" ] && echo "$position" >"$address" && echo "done $position" ;;
+    if [ -z "$newest" ]; then
+      cd "$data" && rm -f tables_flushed
+      echo "flush tables"
+      timeout 60 sh -c "until [ -s tables_flushed ]; do sleep 0.01; done"
+      position=$(cat tables_flushed)
+      # Aria's log, InnoDB's files and the databases.
+      (cd "${address%/*}" && rm -rf [aiu]* */)
+      cp -a --sparse=always [aiu]* */ "${address%/*}"
+      echo "continue"
+    fi
+    echo "$position" >"$address"
+    echo "done $position" ;;
 esac
 "#;
 
@@ -144,6 +162,14 @@ impl Galera {
                 self.launch_again(at);
             }
         }
+    }
+
+    /// How many times a server has found that the others have lost a commit that it had kept. That happens when most
+    /// die at once, the one that is left had not heard of their last commit, and they follow it.
+    #[must_use]
+    pub fn losses(&self) -> usize {
+        let log = |node: &Server| fs::read_to_string(node.place().join("log")).unwrap_or_default();
+        self.nodes.iter().map(|node| log(node).matches("Reversing history").count()).sum()
     }
 
     fn launch_again(&mut self, at: usize) {
@@ -272,7 +298,7 @@ fn member(port: u16) -> String {
         format!("--wsrep-provider={PROVIDER}"),
         "--binlog-format=ROW".to_owned(),
         "--innodb-autoinc-lock-mode=2".to_owned(),
-        "--wsrep-sst-method=newest".to_owned(),
+        "--wsrep-sst-method=handover".to_owned(),
         format!("--wsrep-node-address=127.0.0.1:{port}"),
         format!(
             "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{port};\
@@ -284,8 +310,8 @@ fn member(port: u16) -> String {
 
 /// Writes down what the server in this directory is told at its next start.
 fn instruct(directory: &Path, options: &str) {
-    let program = directory.join("wsrep_sst_newest");
-    fs::write(&program, NEWEST).expect("a writable directory");
+    let program = directory.join("wsrep_sst_handover");
+    fs::write(&program, HANDOVER).expect("a writable directory");
     let runs = fs::Permissions::from_mode(0o755);
     fs::set_permissions(program, runs).expect("a file of our own");
     fs::write(directory.join(OPTIONS), options).expect("a writable directory");

@@ -45,12 +45,15 @@ pub(crate) async fn the_leaders_server_is_killed_and_rejoins(cluster: &mut Galer
     b.shutdown().await;
 }
 
-/// The leader knows them all: it goes on at another, or stands there.
+/// The leader knows them all: it goes on at another, or stands there. The first server loses its disk, too, and
+/// takes a copy of another's data.
 pub(crate) async fn a_list_outlives_the_first_server(cluster: &mut Galera, nodes: &mut [Node; 3]) {
     let leader = election(&every(cluster), "list", TTL, Duration::ZERO).start();
     nodes[1].knows(leader.elected().await.unwrap().epoch()).await;
     cluster.kill(0);
     goes_on(&mut nodes[1]).await;
+    std::fs::remove_dir_all(cluster.node(0).data()).unwrap();
+    std::fs::create_dir(cluster.node(0).data()).unwrap();
     cluster.rejoin(0);
     leader.shutdown().await;
 }

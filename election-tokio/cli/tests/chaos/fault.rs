@@ -5,7 +5,7 @@
 //! | an elector and its guard, both stopped or killed | nobody is left who could end the job in time: its tenure may overlap with the next, until the job is dead |
 //! | a whole tree of processes that stands still | a paused process does something after it wakes up, before it has looked at the clock |
 //! | the database's clock, stepped forward | a lease ends early then: another may begin within one lease of the step, before the first has noticed. Not on Galera, where electors allow for it |
-//! | rows deleted, older data put in place, a SQLite log taken away | the database has not kept what it has committed: another may begin within one lease of that |
+//! | rows deleted, older data put in place, a SQLite log taken away; most of Galera's servers killed, if one of them tells afterwards that it alone had kept a commit | the database has not kept what it has committed: another may begin within one lease of that |
 //! | the same, while the epochs are still ahead of a clock that was set back | the new epoch may be no higher than a forgotten one: it comes from that clock, unless the winner has seen a higher one |
 //!
 //! Nothing else is waived, and fenced writes never come late, except under such an epoch. While a

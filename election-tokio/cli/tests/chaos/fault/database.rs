@@ -218,7 +218,11 @@ fn step_back(world: &mut World, to: i64) {
 /// The database begins to forget what it has committed. This lasts until it is [over](forgot), or
 /// for a lease.
 pub(super) fn forgets(world: &mut World) -> u64 {
-    let from = now().as_nanos();
+    forgets_since(world, now().as_nanos())
+}
+
+/// The same, where it shows only afterwards.
+pub(super) fn forgets_since(world: &mut World, from: u64) -> u64 {
     world.excuse(Waives::Exclusion, from, from + lease());
     let mut until = world.ahead_until;
     if has_clocks(world) {

@@ -1,9 +1,14 @@
 //! Faults of the members of a cluster: of all, or all but one. On etcd also of one: in three of four cases, of the
 //! one that leads the others.
 
-use super::{Wound, database::is_up, disk::fill_up};
-use crate::{plan::Hit, world::World};
+use super::{
+    Wound,
+    database::{forgets_since, forgot, is_up},
+    disk::fill_up,
+};
+use crate::{database::Database, plan::Hit, world::World};
 use election_testing::{Etcd, Server};
+use election_tokio::now;
 use std::fs;
 
 fn chosen(world: &mut World, hit: &Hit) -> Option<usize> {
@@ -36,11 +41,27 @@ pub(super) fn kill(world: &mut World, hit: &Hit) -> Option<Wound> {
     Wound::until_done(are_up)
 }
 
+/// How many times a commit was lost.
+fn losses(world: &World) -> usize {
+    match &world.database {
+        Database::Galera(cluster, _) => cluster.losses(),
+        _ => 0,
+    }
+}
+
 pub(super) fn kill_several(world: &mut World, hit: &Hit) -> Option<Wound> {
+    let (from, before) = (now().as_nanos(), losses(world));
     for member in several(world, hit) {
         world.database.do_to(member, Etcd::kill, Server::kill);
     }
-    Wound::until_done(are_up)
+    Wound::until_done(move |world| {
+        let up = are_up(world);
+        if up && losses(world) > before {
+            forgets_since(world, from);
+            forgot(world, from);
+        }
+        up
+    })
 }
 
 pub(super) fn freeze(world: &mut World, hit: &Hit) -> Option<Wound> {
