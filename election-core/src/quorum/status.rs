@@ -137,6 +137,7 @@ impl Quorum {
     #[must_use]
     pub fn status(&self, now: Timestamp) -> Status {
         let now = now.max(self.now);
+        let (members, own) = (self.config.members(), PeerSet::default().with(self.me));
         let trusted = |peer: &Peer| self.trusted_until(*peer).is_some_and(|until| now < until);
         let support = self.support.as_ref();
         Status {
@@ -147,7 +148,10 @@ impl Quorum {
             is_durable: self.voter.is_durable(),
             tenure: self.tenure(now),
             supporters: match self.leadership.lead() {
-                Some(_) => 1 + self.config.members().others().filter(trusted).count(),
+                Some(_) => {
+                    let trusted = members.others().filter(trusted).fold(own, PeerSet::with);
+                    trusted.intersection(members.list().voters).count()
+                }
                 None => 0,
             },
             majority: self.majority,

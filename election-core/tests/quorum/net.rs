@@ -134,12 +134,13 @@ impl Net {
         }
     }
 
-    /// A node that is down loses its disk, unless it is alone. Returns how many members it knew of.
-    pub(crate) fn wipe(&mut self, node: usize) -> usize {
+    /// A node that is down loses its disk, unless it is the only member. Returns whether it did.
+    pub(crate) fn wipe(&mut self, node: usize) -> bool {
         self.distribute(node);
-        let members = self.nodes[node].file.len();
-        self.nodes[node].disk.take_if(|_| members > 1);
-        members
+        let members = |ballot: &Ballot| ballot.lists.established().voters.members().count();
+        let is_alone = self.nodes[node].disk.as_ref().is_some_and(|ballot| members(ballot) == 1);
+        self.nodes[node].disk.take_if(|_| !is_alone);
+        !is_alone
     }
 
     pub(crate) fn kill(&mut self, node: usize) {

@@ -1,7 +1,7 @@
 //! What an application holds of a running node.
 
 use super::{
-    cluster::{ClusterError, Strangers},
+    cluster::{ClusterError, Unnamed},
     node_state::NodeState,
     security::Security,
     unknown_leader::UnknownLeader,
@@ -205,9 +205,10 @@ impl<R: Network> Member<R> {
     /// To move a member, call this on every other one, and restart it at its new address. A member that moves before the
     /// others know of it is cut off until they do. This is not stored: build the cluster with the new addresses at the
     /// next start. (A member's own address has no effect while it runs: it listens where it did at its start.)
+    /// An id that is no member's may join later ([`change_members`](Self::change_members)).
     ///
     /// # Errors
-    /// If an id is no member's, two members would have one address, or an address cannot be used:
+    /// If an id is none, two members would have one address, or an address cannot be used:
     /// [`ClusterError`], as at [`build`](super::ClusterBuilder::build). Nothing has changed then.
     pub fn set_addresses<I: Into<String>, A: Into<String>>(
         &self,
@@ -215,14 +216,14 @@ impl<R: Network> Member<R> {
     ) -> Result<(), ClusterError> {
         // Before anything is locked: who knows what the caller's iterator does.
         let named = addresses.into_iter().map(|(id, address)| (id.into(), address.into()));
-        self.state.relocate(&named.collect::<Vec<_>>(), Strangers::Refused)
+        self.state.relocate(&named.collect::<Vec<_>>(), Unnamed::Stays)
     }
 
     /// Adds a member, or removes one, while everybody runs. Only the primary does so, one change after the
     /// other; the leadership goes on. A new member has to be started, with a list that has it and with the
-    /// addresses of the others, and the others have to know its address: name it to the primary before by
-    /// [`set_addresses`](Self::set_addresses), to the others as soon as [`members`](Self::members) has it.
-    /// (A cluster file does both.) A primary that removes itself resigns as soon as the others can elect.
+    /// addresses of the others, and each of these has to know its address
+    /// ([`set_addresses`](Self::set_addresses)). (A cluster file does both.) One that was a member before
+    /// starts without its old ballot. A primary that removes itself resigns as soon as the others can elect.
     ///
     /// Returns once a majority of the new list has recorded it: then the next change can follow, and a
     /// member that was removed can be stopped. Until the new list is in force, the old one rules, so a new

@@ -1,7 +1,7 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
 use super::{
-    cluster::{AddressList, ClusterError, Strangers},
+    cluster::{AddressList, ClusterError, Unnamed},
     observer::MemberObserver,
 };
 use async_channel::{Receiver, Sender};
@@ -90,10 +90,10 @@ impl NodeState {
     pub(super) fn relocate(
         &self,
         named: &[(String, String)],
-        strangers: Strangers,
+        unnamed: Unnamed,
     ) -> Result<(), ClusterError> {
         let members = self.quorum().config().members().clone();
-        self.addresses().change(&members, named, strangers)?;
+        self.addresses().change(&members, named, unnamed)?;
         let _ = self.orders.try_send(Order::Addresses);
         Ok(())
     }

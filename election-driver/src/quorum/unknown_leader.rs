@@ -80,7 +80,10 @@ impl UnknownLeader {
         let silent = |heard: &Heard| !heard.is_fresh && heard.role == Role::Primary;
         let primary = heard.clone().find(|(_, heard)| silent(heard)).map(|(id, _)| id.clone());
         let unheard = unheard.map(|(id, _)| Self::Unheard { primary, supporter: id.clone() });
-        let odd = || heard.clone().find(|(_, heard)| heard.is_fresh && heard.differs);
+        // One with an older list is told of the newer one, and tells of it.
+        let generation = node.lists().established().generation;
+        let is_odd = |heard: &Heard| heard.differs && heard.generation == generation;
+        let odd = || heard.clone().find(|(_, heard)| heard.is_fresh && is_odd(heard));
         unheard.or_else(|| odd().map(|(id, _)| Self::OtherList { member: id.clone() }))
     }
 }

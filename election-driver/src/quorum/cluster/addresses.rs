@@ -2,10 +2,7 @@
 
 use super::error::ClusterError;
 use crate::quorum::address::Address;
-use election_core::{
-    InvalidName, NodeId,
-    quorum::{ConfigError, Members},
-};
+use election_core::{InvalidName, NodeId, quorum::Members};
 use std::collections::BTreeMap;
 
 /// The addresses of members, and of those who may become one.
@@ -16,11 +13,13 @@ pub(in crate::quorum) struct AddressList {
     loopback_only: bool,
 }
 
-/// Whether ids may be named that no list of the node has.
+/// Whom the addresses that are named leave out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::quorum) enum Strangers {
-    Refused,
-    Kept,
+pub(in crate::quorum) enum Unnamed {
+    /// Everybody who is not named keeps an address.
+    Stays,
+    /// Only members do.
+    MayGo,
 }
 
 impl AddressList {
@@ -41,24 +40,22 @@ impl AddressList {
         others.map(|(_, address)| address.clone()).collect()
     }
 
-    /// Takes up other addresses; members that are not named keep theirs.
+    /// Takes up other addresses, of members and of those who may become one.
     ///
     /// # Errors
-    /// If one is refused as a stranger, or its address cannot be used. All keep theirs then.
+    /// If an address cannot be used. All stay as they are then.
     pub(in crate::quorum) fn change(
         &mut self,
         members: &Members,
         named: &[(String, String)],
-        strangers: Strangers,
+        unnamed: Unnamed,
     ) -> Result<(), ClusterError> {
-        let stays = |(id, _): &(&String, &Address)| members.find(id).is_some();
-        let old = self.addresses.iter().filter(stays);
+        let stays = |id: &str| unnamed == Unnamed::Stays || members.find(id).is_some();
+        let old = self.addresses.iter().filter(|(id, _)| stays(id));
         let mut texts: BTreeMap<_, _> =
             old.map(|(id, address)| (id.clone(), address.to_string())).collect();
         for (id, text) in named {
-            if members.find(id).is_none() && strangers == Strangers::Refused {
-                return Err(not_a_member(id));
-            }
+            node(id)?;
             texts.insert(id.clone(), text.clone());
         }
         let texts: Vec<_> = texts.into_iter().collect();
@@ -69,13 +66,6 @@ impl AddressList {
         }
         self.addresses = texts.into_iter().map(|(id, _)| id).zip(addresses).collect();
         Ok(())
-    }
-}
-
-fn not_a_member(id: &str) -> ClusterError {
-    match node(id) {
-        Ok(id) => ConfigError::NotAMember(id).into(),
-        Err(error) => error,
     }
 }
 
@@ -139,7 +129,7 @@ mod tests {
     fn members_can_exchange_their_addresses() {
         let (members, mut list) = (members("a"), list(true));
         let swapped = named(&[("c", "127.0.0.1:2"), ("b", "127.0.0.1:3")]);
-        list.change(&members, &swapped, Strangers::Refused).unwrap();
+        list.change(&members, &swapped, Unnamed::Stays).unwrap();
         let shown = |address: &Address| address.to_string();
         assert_eq!(
             ["b", "c"].map(|name| shown(list.of(&id(name)).unwrap())),
@@ -152,14 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_future_member_is_kept_if_wanted() {
+    fn the_address_of_a_future_member_is_kept() {
         let (members, mut list) = (members("a"), list(true));
         let d = |port: u16| named(&[("d", &format!("127.0.0.1:{port}"))]);
-        list.change(&members, &d(4), Strangers::Kept).unwrap();
+        list.change(&members, &d(4), Unnamed::MayGo).unwrap();
         assert_eq!(list.of(&id("d")).unwrap().to_string(), "127.0.0.1:4");
-        assert!(list.change(&members, &d(1), Strangers::Kept).is_err(), "it is another's");
-        // Until nobody names it any more.
-        list.change(&members, &[], Strangers::Kept).unwrap();
+        assert!(list.change(&members, &d(1), Unnamed::MayGo).is_err(), "it is another's");
+        list.change(&members, &[], Unnamed::Stays).unwrap();
+        assert!(list.of(&id("d")).is_some());
+        list.change(&members, &[], Unnamed::MayGo).unwrap();
         assert!(list.of(&id("d")).is_none());
     }
 
@@ -167,19 +158,19 @@ mod tests {
     fn an_address_that_cannot_be_used_changes_nothing() {
         let members = members("a");
         for (name, address, says) in [
-            ("x", "127.0.0.1:9", "x is not on the member list"),
+            ("x\n", "127.0.0.1:9", "control character"),
             ("b", "127.0.0.1", "the port is missing"),
             ("b", "127.0.0.1:3", "b and c have the same address"),
             ("b", "10.0.0.2:2", "anybody who reaches a port can vote"),
         ] {
             let mut list = list(true);
             let all = named(&[("c", "127.0.0.1:3"), (name, address)]);
-            let error = list.change(&members, &all, Strangers::Refused);
+            let error = list.change(&members, &all, Unnamed::Stays);
             let error = error.map(drop).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
             assert_eq!(list.of(&id("b")).unwrap().to_string(), "127.0.0.1:2");
         }
         let outside = named(&[("b", "10.0.0.2:2")]);
-        assert!(list(false).change(&members, &outside, Strangers::Refused).is_ok());
+        assert!(list(false).change(&members, &outside, Unnamed::Stays).is_ok());
     }
 }

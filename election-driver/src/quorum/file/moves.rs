@@ -2,7 +2,7 @@
 //! are, and who else is to be one. (Certificates are read again by what holds them.)
 
 use super::{contents::ClusterFile, error::ClusterFileError};
-use crate::quorum::{cluster::Strangers, node_state::NodeState, starting::StartError};
+use crate::quorum::{cluster::Unnamed, node_state::NodeState, starting::StartError};
 use std::{
     sync::{Arc, Weak},
     thread,
@@ -63,7 +63,7 @@ impl ClusterFile {
         let members = state.quorum().config().members().clone();
         let me = members.id(members.me()).map(ToString::to_string).unwrap_or_default();
         let named = again.members().map(|(id, address)| (id.to_owned(), address.to_owned()));
-        let moved = state.relocate(&named.collect::<Vec<_>>(), Strangers::Kept);
+        let moved = state.relocate(&named.collect::<Vec<_>>(), Unnamed::MayGo);
         moved.map_err(|error| again.refused("", &error))?;
         let wish = again.wish(&state);
         state.odd_file().clone_from(&wish);

@@ -25,7 +25,7 @@ pub(super) fn status(report: &Report) -> String {
     if let (Some(trusted), Some(stop)) = (report.trusted_ms, report.stop_ms) {
         let (trusted, stop) = (span(trusted), span(stop));
         let (supporters, majority) = (report.supporters, report.majority);
-        let count = report.peers.len() + 1;
+        let count = report.members.ids.len().max(supporters);
         say(
             "trust",
             &format!(
@@ -221,7 +221,9 @@ fn peers(report: &Report) -> String {
     let mut table = table(&["", "PEER", "ROLE", "HEARD", "EPOCH", POSITION, "ITS VOTE"], report);
     for peer in &report.peers {
         let heard = peer.heard.as_ref();
+        let is_member = report.members.ids.is_empty() || report.members.ids.contains(&peer.node);
         let role = match (peer.witness, heard) {
+            _ if !is_member => "no member",
             (true, _) => "witness",
             (false, Some(heard)) => said_role(heard),
             (false, None) => "",

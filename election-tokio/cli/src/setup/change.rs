@@ -99,7 +99,13 @@ async fn completed(file: &File) -> Result<(), Failed> {
         );
     };
     let (what, members) = (file.what(), report.members);
-    let why = if members.generation != file.generation {
+    let why = if file.generation == members.generation + 1 {
+        format!(
+            "its last change is not in force yet: copy it to every member, and wait until `election \
+             status` names generation {}",
+            file.generation
+        )
+    } else if members.generation != file.generation {
         format!(
             "it is of generation {}, but {} has generation {}: take over the file that the members \
              have, or correct its `generation`",

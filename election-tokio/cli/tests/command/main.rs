@@ -24,6 +24,7 @@ mod etcd;
 mod files;
 mod filesystem;
 mod first_process;
+mod growth;
 mod hidden;
 mod hold;
 mod hooks;

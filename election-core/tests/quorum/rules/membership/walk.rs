@@ -27,7 +27,7 @@ fn walk(seed: u64) {
             4 => net.cut.clear(),
             5 if net.draw(4) == 0 && wiped.is_none() && net.nodes[node].quorum.is_none() => {
                 // A cluster of one that loses its disk begins anew.
-                if net.wipe(node) > 1 {
+                if net.wipe(node) {
                     (wiped, ever) = (Some(node), true);
                 }
             }

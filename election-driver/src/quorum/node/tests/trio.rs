@@ -3,8 +3,12 @@
 mod strangers;
 
 use super::*;
+use crate::ChangeError;
 use crate::StartError;
-use election_core::{Loss, Term};
+use election_core::{
+    Loss, Term,
+    quorum::{ChangeRefusal, Hindrance, MemberChange},
+};
 
 const IDS: [&str; 3] = ["a", "b", "c"];
 
@@ -113,7 +117,7 @@ fn started(
 /// What becomes of an order, as long as others let it come to an end.
 fn done<T>(trio: &mut Trio, order: impl Future<Output = T>) -> T {
     let mut order = pin!(order);
-    for _ in 0..1_000 {
+    for _ in 0..10_000 {
         if let Some(done) = block_on(poll_once(order.as_mut())) {
             return done;
         }
@@ -134,6 +138,38 @@ fn an_order_for_all_is_done_once_a_majority_has_recorded_it() {
     assert!(follower.maintenance().is_some_and(|known| known.is_paused && known.recorded >= 2));
     done(&mut trio, follower.resume()).expect("a majority agrees");
     assert!(follower.maintenance().is_some_and(|known| !known.is_paused));
+}
+
+/// A node starts with a list that has it, where the others look for it.
+#[test]
+fn a_member_joins_and_another_leaves_while_all_run() {
+    let mut trio = Trio::settled();
+    let (leader, epoch) = trio.leader();
+    let primary = trio.members[leader].clone();
+    let add = MemberChange::Add { id: id("d"), witness: false };
+    let at_d = [("d", free().to_string())];
+    trio.members.iter().for_each(|it| it.set_addresses(at_d.clone()).expect("an address"));
+    let follower = trio.members[(leader + 1) % 3].clone();
+    let refused = done(&mut trio, follower.change_members(add.clone()));
+    assert_eq!(refused, Err(ChangeError::Refused(ChangeRefusal::NotLeading)));
+    let builder = Cluster::builder_on(trio.network.clone(), "x").node("d").without_data();
+    let all = IDS.iter().copied().zip(trio.addresses.map(|it| it.to_string())).chain(at_d.clone());
+    let builder = all.fold(builder, |it, (id, address)| it.member(id, address));
+    let builder = builder.ballot(trio.place.path().join("d")).down_after(DOWN_AFTER);
+    let (member, node) = block_on(builder.build().unwrap().open()).unwrap();
+    trio.members.push(member);
+    trio.nodes.push(Some(node));
+    done(&mut trio, primary.change_members(add)).expect("a new member");
+    trio.until(|members| members.iter().all(|it| it.members().count() == 4).then_some(()));
+    trio.until(|members| {
+        let connected = |it: &Member<_>| it.peers().iter().filter(|it| it.connected).count() == 3;
+        members.iter().all(connected).then_some(())
+    });
+    assert_eq!(trio.leader(), (leader, epoch), "one leadership");
+    let gone = done(&mut trio, primary.change_members(MemberChange::Remove(id("d"))));
+    gone.expect("three members again");
+    assert_eq!(primary.members().count(), 3);
+    trio.until(|members| members[3].status().unready.filter(|it| *it == Hindrance::NotAMember));
 }
 
 #[test]
