@@ -101,7 +101,7 @@
 //! | a node that hears a higher epoch demotes | a primary wins that peer back in an election of its own, while it leads | a peer that promised a dead election must not cost an outage |
 //! | a peer is down after `down_after_ms` | the same span is also the support: a voter votes for nobody else meanwhile | one replica that misses heartbeats cannot depose the primary |
 //! | role declared in the configuration | every node boots as replica; among equals in data, the [`preferred_primary`](quorum::ConfigBuilder::preferred_primary) is elected | two declared primaries would never resolve |
-//! | peers change by a rolling restart | stop all nodes, then start each once with [`new_peers`](quorum::ConfigBuilder::new_peers) | an old and a new list can both have a majority |
+//! | peers change by a rolling restart | one member at a time, proposed by a primary and recorded by majorities of both lists ([`MemberChange`](quorum::MemberChange)) | an old and a new list can both have a majority |
 //! | no rule for unknown ids | only configured members, one incarnation each, on their newest connection | a stranger or a second process would vote |
 //! | `hb_interval_ms` 200, `down_after_ms` 5,000, `election_timeout_ms` 3,000, `election_backoff_ms` 1,000–5,000 | the same defaults | further: `grace` 500 ms, `stagger` 150 ms, `margin` 100 ms, drift 9 % |
 //! | `N=2` warning | [`Warning::TwoMembers`](quorum::Warning::TwoMembers), which says that nobody is elected once either is lost: two members have no fault tolerance | |

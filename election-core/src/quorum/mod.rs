@@ -135,15 +135,17 @@
 //!   accepted it in one epoch, have all data that the primary had when it proposed it, and support the
 //!   primary; a new member is among them. Until then the old list rules. A vote carries what the voter
 //!   has accepted, and counts only if the candidate knows that list: a new primary goes on with the
-//!   newest one. Elections and trust count by the newest list in force that the node has recorded. So
+//!   newest one. A primary that is no member any more resigns once a majority of the new list has recorded
+//!   it. Elections and trust count by the newest list in force that the node has recorded. So
 //!   only nodes with one list vote for each other, follow each other and vouch for each other. Who has
 //!   an older one is told the newer, and a primary or candidate that is told of one stops. A node without
 //!   a ballot takes over the lists that it hears of, and hears a member of every majority of each of
 //!   them before it votes. Members keep their places ([`Peer`]) as long as the list in force or one of
 //!   its neighbours has them.
 //! * **Lists of members.** A node that hears another with another list of the same generation does not
-//!   vote: both lists may have a majority. But a node whose ballot does not know the list that it is given neither votes nor
-//!   campaigns in this life, unless an operator has confirmed the list
+//!   vote: both lists may have a majority. What a node is given counts only without a ballot, or if it is of the
+//!   same [generation](ConfigBuilder::generation) as the list in its ballot. A node whose ballot does not know a list of its
+//!   generation neither votes nor campaigns in this life, unless an operator has confirmed the list
 //!   ([`new_peers`](ConfigBuilder::new_peers)), and says so ([`Availability::Ineligible`]). For the
 //!   others it might as well be silent: they do not wait for it, and no node without a ballot learns
 //!   from it what was promised. So one wrong file keeps nobody from electing.
@@ -174,8 +176,9 @@
 //!   become one nor three.
 //! * A proposal that a new primary found among its voters stays until it is in force: nobody can know
 //!   whether it already was.
-//! * A node that has lost its disk may need a member that the last change has removed. A list of one
-//!   member is lost with its disk.
+//! * A node that has lost its disk may need a member that the last change has removed, and must be given
+//!   the newest list: with one whose members are all gone, it is a cluster of its own. A list of one member is lost
+//!   with its disk.
 //! * If the hub of a star has older data than its leaves, the star stays without a leader, and the
 //!   hub reports it ([`Alert::CatchUp`]).
 //! * A node without a ballot that hears fewer than `N − q + 1` peers cannot help to elect, and with

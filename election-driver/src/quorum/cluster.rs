@@ -20,7 +20,7 @@ use election_core::{
 };
 use std::{path::PathBuf, time::Duration};
 
-/// One node of a cluster, in which a majority of fixed nodes decides over TCP who leads: validated,
+/// One node of a cluster, in which a majority of nodes decides over TCP who leads: validated,
 /// not yet started.
 ///
 /// A running node is a [`Member`](super::Member); its [`Handle`](crate::Handle) is the same as a lease's, so what an
@@ -51,8 +51,8 @@ use std::{path::PathBuf, time::Duration};
 /// * **It is not Raft.** There is no log. A primary that was replaced may have writes that nobody else
 ///   has; they are lost when it follows the new primary. Acknowledge a write when a majority has it,
 ///   and none of the acknowledged is lost; fence by the epoch.
-/// * **The members are a list that does not change.** Another list means that all nodes are stopped.
-///   (Their addresses may change: [`Member::set_addresses`](super::Member::set_addresses).)
+/// * **The members are a list, not whoever comes.** It changes by one at a time
+///   ([`Member::change_members`](super::Member::change_members)); the list in force is in the ballots.
 /// * **It is open without certificates.** Whoever reaches a port can vote in a member's name then. So
 ///   a cluster outside the loopback interface has certificates (`ClusterBuilder::tls`, feature `tls`),
 ///   or has to say that it is [`insecure`](ClusterBuilder::insecure): let only members reach the ports.

@@ -1,4 +1,4 @@
-//! Leadership decided by a majority of fixed nodes, over TCP.
+//! Leadership decided by a majority of nodes, over TCP.
 //!
 //! A [`Cluster`] says who the members are and which of them this process is. Once started it is a
 //! [`Member`], whose [`Handle`](crate::Handle) is the same as a lease's: what an application does

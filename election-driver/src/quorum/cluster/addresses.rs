@@ -19,6 +19,7 @@ pub(in crate::quorum) enum Unnamed {
     /// Everybody who is not named keeps an address.
     Stays,
     /// Only members do.
+    #[cfg_attr(not(feature = "cluster-file"), allow(dead_code, reason = "only files name all"))]
     MayGo,
 }
 

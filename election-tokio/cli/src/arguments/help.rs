@@ -146,8 +146,8 @@ unlisted, unlisted_lasts, listed, notifications_lost, notifications_restored, al
 http, waiting, waiting_lasts, waiting_over, not_elected, stop_requested, job_ended, job_stopped, \
 job_killed, job_left_behind, job_unstoppable, job_slow, job_survives, hook, hook_failed, left, \
 warning, failed; with --cluster also leader_unknown, unready, ready, first_epoch, joined, control, \
-ballot, save_failed, save_hangs, saved, relocated, unreachable, reachable, refused, duplicate_id, \
-accept_failed, certificates, certificates_refused, certificate_expires, certificate_expired. \
+ballot, save_failed, save_hangs, saved, relocated, members_proposed, members, address_unknown, \
+unreachable, reachable, refused, duplicate_id, accept_failed, certificates, certificates_refused, certificate_expires, certificate_expired. \
 RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are respected.";
 
 pub(super) const SECRETS: &str = "\
