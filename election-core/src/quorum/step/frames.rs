@@ -112,8 +112,7 @@ impl Quorum {
         let extension = heartbeat.extension.as_ref();
         let stamp = extension.map(|extension| &extension.stamp);
         let (own, me) = (self.fingerprint, self.me);
-        // A node without a ballot may be about to join.
-        let lasts = !self.boot.learns_promises() || self.is_impatient();
+        let is_new = self.boot.learns_promises() && !self.is_impatient();
         let view = self.peers.get_mut(from)?;
         if !view.supersedes(stamp) {
             return None;
@@ -122,7 +121,9 @@ impl Quorum {
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs =
             view.differs && view.lists.generation == self.config.members().list().generation;
-        let differs = differs && lasts && self.config.members().is_voter(from);
+        // A node without a ballot may be about to join those who follow a primary.
+        let joins = is_new && view.availability.is_busy();
+        let differs = differs && !joins && self.config.members().is_voter(from);
         self.alerts.differs(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
