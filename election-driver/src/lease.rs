@@ -53,16 +53,16 @@ impl<R: Runtime> GuardedLeadership<R> {
         &self.0.term
     }
 
-    /// Moves the end of belief and the hard stop forward. Returns `false` and moves neither if a
-    /// guard has already found belief to be over: a guard that reported the loss must not lead
-    /// again under the same term.
+    /// Moves the end of belief and the hard stop: forward, unless a node that was alone in its cluster, and
+    /// trusted itself without end, no longer is. Returns `false` and moves neither if a guard has already
+    /// found belief to be over: a guard that reported the loss must not lead again under the same term.
     #[must_use]
     pub(crate) fn prolong(&self, tenure: &Tenure) -> bool {
         let leadership = &self.0;
         let until = tenure.until.as_nanos();
         let held = |old: u64| (old != 0).then_some(until);
         // In this order: belief never outlasts the hard stop.
-        let stop_by = leadership.stop_by.fetch_max(tenure.stop_by.as_nanos(), Ordering::AcqRel);
+        let stop_by = leadership.stop_by.swap(tenure.stop_by.as_nanos(), Ordering::AcqRel);
         #[allow(deprecated, reason = "its new name, `try_update`, is younger than Rust 1.85")]
         let prolonged =
             leadership.until.fetch_update(Ordering::AcqRel, Ordering::Acquire, held).is_ok();
@@ -70,6 +70,9 @@ impl<R: Runtime> GuardedLeadership<R> {
             // Only the driver writes here. A waiter that has seen the later instant looks again
             // when it is woken for the end.
             leadership.stop_by.store(stop_by, Ordering::Release);
+        } else if tenure.stop_by.as_nanos() < stop_by {
+            // Whoever waits for the later instant has to wait for this one.
+            self.tell();
         }
         prolonged
     }
@@ -84,7 +87,7 @@ impl<R: Runtime> GuardedLeadership<R> {
         leadership.end_belief(lost);
     }
 
-    /// Wakes everybody who waits for the end.
+    /// Wakes everybody who waits for the end, to look for it again.
     pub(crate) fn tell(&self) {
         self.0.ended.notify(usize::MAX);
     }

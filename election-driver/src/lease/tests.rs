@@ -4,6 +4,7 @@ use election_core::{
     Candidate, Incarnation, Namespace, NodeId,
     lease::{self, Config, Event, Registration},
 };
+use futures_lite::future::{block_on, poll_once};
 use std::{future::Pending, sync::Mutex};
 use uuid::Uuid;
 
@@ -104,6 +105,20 @@ fn a_renewal_in_between_that_still_runs_counts() {
     }));
     assert!(leadership.is_held(), "at 15, of a lease until 20");
     assert_eq!(leadership.0.stop_by(), Timestamp::from_nanos(20));
+}
+
+/// As of a cluster of one that grows.
+#[test]
+fn a_term_without_end_can_get_one() {
+    let clock = Interrupted::default();
+    let leadership = Arc::new(GuardedLeadership::new(setup(clock.clone()), &tenure(u64::MAX)));
+    let lease = Lease::new(leadership.clone());
+    let waits = leadership.0.ended.listen();
+    assert!(leadership.prolong(&tenure(20)));
+    assert_eq!((lease.until(), lease.stop_by()), (tenure(20).until, tenure(20).stop_by));
+    assert_eq!(block_on(poll_once(waits)), Some(()), "it has to wait for another instant");
+    clock.at(20);
+    assert!(!lease.is_held());
 }
 
 #[test]

@@ -24,6 +24,18 @@ impl Quorum {
         }
     }
 
+    /// Trusts what the list in force vouches for, and no longer what another one did: a node that was
+    /// alone trusted itself without end, and a majority of two lists ago may have nobody in common with
+    /// one of now.
+    pub(crate) fn trust_by_the_list(&mut self) {
+        let timing = self.config.timing;
+        let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
+        if let Some(lead) = self.leadership.lead_mut() {
+            lead.trusted_until = until;
+            self.timers.set(Timer::Belief, belief_end(until, timing.grace));
+        }
+    }
+
     /// Begins to lead, if the votes leave enough time.
     pub(crate) fn begin_belief(&mut self, epoch: Epoch) -> Option<Change> {
         let timing = self.config.timing;

@@ -279,6 +279,9 @@ impl Quorum {
         (self.majority, self.fingerprint) = (members.quorum(), members.fingerprint());
         self.config.go_by(members);
         self.lists.count_by(lists);
+        if changes {
+            self.trust_by_the_list();
+        }
         let own = self.fingerprint;
         for view in &mut self.peers.0 {
             view.differs = view.list.is_some_and(|list| list != own);

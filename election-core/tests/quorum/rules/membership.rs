@@ -41,6 +41,21 @@ fn one_node_grows_to_three_and_shrinks_under_one_leadership() {
 }
 
 #[test]
+fn a_node_that_is_alone_no_more_stops_when_it_is_cut_off() {
+    let mut net = Net::of(&["b"]).with("c", &["b", "c"]).with("a", &["a", "b", "c"]);
+    for (member, all, generation) in [("c", &["b", "c"][..], 1), ("a", &["a", "b", "c"], 2)] {
+        let node = net.node(member);
+        net.start(node);
+        net.change(&add(member));
+        assert!(net.wait(10_000, |net| have(net, all, generation)), "{member}");
+    }
+    assert_eq!(net.leaders(), ["b"]);
+    net.isolate(net.node("b"));
+    assert!(net.wait(5_000, |net| net.leaders().is_empty()), "it trusts itself for ever");
+    assert!(net.wait(10_000, |net| net.leaders() == ["a"]), "{}", net.told());
+}
+
+#[test]
 fn a_primary_that_removes_itself_hands_over() {
     let mut net = Net::of(&["a", "b", "c"]);
     assert_eq!(net.lead(), "a");
