@@ -94,6 +94,7 @@ pub(crate) const DRIVER: Subject = Subject {
         "quorum/link.rs",
         "quorum/lookup.rs",
         "quorum/node.rs",
+        "quorum/roster.rs",
         "quorum/start.rs",
         "shared.rs",
         "timer.rs",
