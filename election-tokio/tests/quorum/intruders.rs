@@ -96,7 +96,7 @@ fn attacks<'a>(
         (presents(expired), ["certificate", "its certificate has expired; renew it"]),
         (presents(early), ["certificate", "its certificate is not valid yet"]),
         (presents(elsewhere), ["certificate", "it names election://other/n2"]),
-        (presents(unknown), ["certificate", "it names election://quorum/n9"]),
+        (presents(unknown), ["impostor", "it holds the certificate of n9 but claims to be n1"]),
         (
             presents(authority.member(2)),
             ["impostor", "it holds the certificate of n3 but claims to be n1"],
