@@ -1,7 +1,7 @@
 //! This node's own leadership: how it begins, and how far trust carries it.
 
 use crate::{
-    Change, Epoch, Timestamp,
+    Change, Epoch, Loss, Timestamp,
     quorum::{
         machine::Quorum,
         state::{
@@ -22,6 +22,18 @@ impl Quorum {
                 self.timers.set(Timer::Belief, belief_end(until, timing.grace));
             }
         }
+    }
+
+    /// Trusts whom the majority of another list supports, and no longer. The majority that a primary
+    /// trusted by the list before need not have a member of every majority of the list after this one;
+    /// and one that was alone would trust for ever.
+    pub(crate) fn trust_anew(&mut self) -> Option<Change> {
+        let timing = self.config.timing;
+        let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
+        self.leadership.lead_mut()?.trusted_until = until;
+        self.timers.set(Timer::Belief, belief_end(until, timing.grace));
+        let is_over = self.timers.has_passed(Timer::Belief, self.now);
+        if is_over { self.end_belief(Loss::Expired, None, None) } else { None }
     }
 
     /// Begins to lead, if the votes leave enough time.

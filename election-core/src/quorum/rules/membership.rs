@@ -247,7 +247,7 @@ impl Quorum {
     }
 
     /// The lists on the disk count from now on.
-    pub(crate) fn go_by(&mut self, lists: Membership) {
+    pub(crate) fn go_by(&mut self, lists: Membership) -> Option<Change> {
         let changes = self.lists.recorded().established != lists.established;
         let before = self.config.members().clone();
         let members = before.clone();
@@ -273,6 +273,7 @@ impl Quorum {
             self.end_candidacy();
         }
         self.timers.set(Timer::Heartbeat, self.now);
+        if changes { self.trust_anew() } else { None }
     }
 
     /// A heartbeat tells all which lists this node has recorded. Whoever has older ones, or has not

@@ -41,6 +41,21 @@ fn one_node_grows_to_three_and_shrinks_under_one_leadership() {
 }
 
 #[test]
+fn a_primary_that_was_alone_stops_without_its_new_members() {
+    let mut net = Net::of(&["a"]).with("b", &["a", "b"]).with("c", &["a", "b", "c"]);
+    for (member, generation) in [("b", 1), ("c", 2)] {
+        net.start(net.node(member));
+        net.change(&add(member));
+        assert!(net.wait(10_000, |net| have(net, &["a", member], generation)), "{member}");
+    }
+    assert_eq!(net.leaders(), ["a"]);
+    net.isolate(0);
+    // By the first list, in which it was alone, it trusted for ever.
+    assert!(net.wait(5_000, |net| net.leaders().is_empty()), "a leads on");
+    assert_eq!(net.lead(), "b");
+}
+
+#[test]
 fn a_new_member_that_is_not_there_costs_nothing() {
     let mut net = Net::of(&["a", "b", "c"]);
     let leader = net.lead();
