@@ -24,16 +24,21 @@ impl Quorum {
         }
     }
 
-    /// Trusts whom the majority of another list supports, and no longer. The majority that a primary
+    /// Leads on by another list, if this node is in it, for as long as the majority of that list
+    /// supports it. The majority that a primary
     /// trusted by the list before need not have a member of every majority of the list after this one;
     /// and one that was alone would trust for ever.
-    pub(crate) fn trust_anew(&mut self) -> Option<Change> {
+    pub(crate) fn lead_by_new_list(&mut self) -> Option<Change> {
         let timing = self.config.timing;
         let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
         self.leadership.lead_mut()?.trusted_until = until;
         self.timers.set(Timer::Belief, belief_end(until, timing.grace));
-        let is_over = self.timers.has_passed(Timer::Belief, self.now);
-        if is_over { self.end_belief(Loss::Expired, None, None) } else { None }
+        let reason = match () {
+            () if !self.config.members().is_voter(self.me) => Loss::Resigned,
+            () if self.timers.has_passed(Timer::Belief, self.now) => Loss::Expired,
+            () => return None,
+        };
+        self.end_belief(reason, None, None)
     }
 
     /// Begins to lead, if the votes leave enough time.

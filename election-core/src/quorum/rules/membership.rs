@@ -273,7 +273,7 @@ impl Quorum {
             self.end_candidacy();
         }
         self.timers.set(Timer::Heartbeat, self.now);
-        if changes { self.trust_anew() } else { None }
+        if changes { self.lead_by_new_list() } else { None }
     }
 
     /// A heartbeat tells all which lists this node has recorded. Whoever has older ones, or has not

@@ -56,6 +56,21 @@ fn a_primary_that_was_alone_stops_without_its_new_members() {
 }
 
 #[test]
+fn a_primary_that_goes_on_with_its_own_removal_makes_room() {
+    let mut net = Net::of(&["a", "b", "c", "d"]);
+    assert_eq!(net.lead(), "a");
+    net.cut.extend([(1, 0), (2, 0), (3, 0)]);
+    net.change(&remove("b"));
+    net.run(1_000);
+    net.kill(0);
+    assert_eq!(net.lead(), "b");
+    assert!(net.wait(5_000, |net| have(net, &["b", "c", "d"], 1)));
+    assert_eq!(net.lead(), "c");
+    net.run(20_000);
+    assert_eq!((net.leaders(), net.generations(&["c", "d"])), (vec!["c"], vec![1, 1]));
+}
+
+#[test]
 fn a_new_member_that_is_not_there_costs_nothing() {
     let mut net = Net::of(&["a", "b", "c"]);
     let leader = net.lead();
