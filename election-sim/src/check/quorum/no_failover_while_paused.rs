@@ -27,6 +27,8 @@ pub(super) struct NoFailoverWhilePaused {
     recorded: Option<(Maintenance, u64)>,
     /// By record: the members that have stated to hold it, agreed or not.
     holders: BTreeMap<u64, BTreeSet<usize>>,
+    /// The records that were agreed: a later list may need more holders.
+    agreed: BTreeSet<u64>,
     /// A primary has named its successor since somebody was last elected.
     ordered: bool,
     /// The orders so far: to whom, when, and for how long.
@@ -37,7 +39,7 @@ impl NoFailoverWhilePaused {
     /// Looks for a newer record that a majority has on its disks.
     fn look(&mut self, world: &WorldState<'_>) {
         let records = || {
-            let hosts = world.environment.hosts.iter();
+            let hosts = world.environment.in_force.voters.iter();
             hosts.filter_map(|host| match world.nodes[*host].state.disk.durable() {
                 Stored::Ballot(ballot) => Some(ballot.maintenance),
                 Stored::Nothing | Stored::Torn => None,
@@ -47,7 +49,7 @@ impl NoFailoverWhilePaused {
         let Some(newest) = records().max_by_key(key) else { return };
         let holders = records().filter(|record| *record == newest).count();
         let is_news = self.recorded.is_none_or(|(known, _)| key(&known) < key(&newest));
-        if is_news && holders >= world.environment.quorum() {
+        if is_news && holders >= world.environment.in_force.quorum() {
             self.recorded = Some((newest, world.now));
         }
     }
@@ -56,7 +58,10 @@ impl NoFailoverWhilePaused {
         let (record, agreed) = (holds.get() >> 1, holds.get() & 1 == 1);
         let holders = self.holders.entry(record).or_default();
         holders.insert(node);
-        if agreed && holders.len() < world.environment.quorum() {
+        if agreed
+            && self.agreed.insert(record)
+            && holders.len() < world.environment.in_force.quorum()
+        {
             return Err(format!("node {node} keeps to a record that no majority has held"));
         }
         Ok(())
@@ -64,7 +69,13 @@ impl NoFailoverWhilePaused {
 
     /// When a pause may end by itself at the earliest, by the order that it comes from.
     fn ends(&self, world: &WorldState<'_>, record: &Maintenance) -> Option<u64> {
-        let by = world.nodes.iter().position(|node| node.state.peer == record.by)?;
+        // Whoever gave the order may have left.
+        let members = world.environment.in_force.voters.iter().copied();
+        let mut all = members.chain(0..world.nodes.len());
+        let by = all.find(|node| {
+            let state = &world.nodes[*node].state;
+            state.is_called && state.peer == record.by
+        })?;
         let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
         let is_it = |(node, at, _): &&(usize, u64, Duration)| {
             *node == by && (at / 1_000_000).abs_diff(given) <= READ_WITHIN
@@ -113,7 +124,7 @@ impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
             !record.paused || self.ends(world, &record).is_some_and(|end| end <= world.now);
         let goes_on = record.primary == Some(world.nodes[node].state.peer);
         let known = u64::from(record.number) << 6 | record.issuer.index() as u64;
-        let quorum = world.environment.quorum();
+        let quorum = world.environment.in_force.quorum();
         let is_replaced = self.holders.range(known + 1..).any(|(_, held)| held.len() >= quorum);
         let is_disk = |kind: &FaultKind| matches!(kind, FaultKind::Disk(..));
         let is_lost = world.schedule.faults.iter().any(|fault| is_disk(&fault.kind));
