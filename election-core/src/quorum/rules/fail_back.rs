@@ -26,8 +26,25 @@ impl Quorum {
         }
     }
 
+    /// A primary that the list does not have hands over as soon as a member can take over, also while
+    /// failover is paused.
+    fn make_room(&mut self) -> Option<Change> {
+        self.timers.set(Timer::FailBack, self.now.after(self.config.timing.hb_interval));
+        let members = self.config.members();
+        let is_able = |peer: &Peer| {
+            let view = self.peers.get(*peer);
+            members.is_voter(*peer) && view.is_some_and(|view| view.could_take_over(self.now))
+        };
+        let able = members.others().filter(is_able);
+        let heir = able.max_by_key(|peer| self.peers.get(*peer).map(|view| view.position))?;
+        self.hand_over(heir)
+    }
+
     /// Looks at the preferred member, and hands over to it if it is time.
     pub(crate) fn fail_back(&mut self) -> Option<Change> {
+        if !self.config.members().is_voter(self.me) {
+            return self.make_room();
+        }
         self.timers.set(Timer::FailBack, self.now.after(self.config.timing.down_after));
         let (preferred, after) = self.fails_back_to()?;
         let able = self.peers.get(preferred).filter(|view| view.could_take_over(self.now));

@@ -24,8 +24,8 @@ impl Quorum {
         }
     }
 
-    /// Leads on by another list, if this node is in it, for as long as the majority of that list
-    /// supports it. The majority that a primary
+    /// Leads on by another list for as long as the majority of that list supports this node, and makes
+    /// room if the list does not have it. The majority that a primary
     /// trusted by the list before need not have a member of every majority of the list after this one;
     /// and one that was alone would trust for ever.
     pub(crate) fn lead_by_new_list(&mut self) -> Option<Change> {
@@ -33,12 +33,11 @@ impl Quorum {
         let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
         self.leadership.lead_mut()?.trusted_until = until;
         self.timers.set(Timer::Belief, belief_end(until, timing.grace));
-        let reason = match () {
-            () if !self.config.members().is_voter(self.me) => Loss::Resigned,
-            () if self.timers.has_passed(Timer::Belief, self.now) => Loss::Expired,
-            () => return None,
-        };
-        self.end_belief(reason, None, None)
+        if !self.config.members().is_voter(self.me) {
+            self.timers.set(Timer::FailBack, self.now);
+        }
+        let is_over = self.timers.has_passed(Timer::Belief, self.now);
+        if is_over { self.end_belief(Loss::Expired, None, None) } else { None }
     }
 
     /// Begins to lead, if the votes leave enough time.

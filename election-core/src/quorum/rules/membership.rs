@@ -68,7 +68,7 @@ impl Quorum {
         if known.0.as_str().len() > Config::MAX_ID {
             return Err(ChangeRefusal::TooLong(known.0.clone()));
         }
-        if members.id(self.me) == Some(known.0) {
+        if members.id(self.me) == Some(known.0) || !members.is_voter(self.me) {
             return Err(ChangeRefusal::OwnRemoval);
         }
         let next = self.lists.recorded().propose(lead.epoch, change);

@@ -34,9 +34,7 @@ impl Trust {
         trust
     }
 
-    /// Another list of members counts, in which only these have the places that they had. What was
-    /// trusted so far stays: every majority of this list has a member of every majority of the one
-    /// before.
+    /// Another list of members counts, in which only these have the places that they had.
     pub(crate) fn go_by(&mut self, members: &Members, kept: Mask) {
         let anchor = |peer: Peer| self.anchors.get(peer.index()).filter(|_| kept & bit(peer) != 0);
         let places = (0..).map(Peer::new).take(members.places());
