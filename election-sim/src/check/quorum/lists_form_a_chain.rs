@@ -1,12 +1,16 @@
 //! The lists of members form one chain. Each generation has one list, with one member more or less
 //! than the one before. It is in force only once majorities of both have recorded, in one epoch, that
-//! they accept it. And whoever has accepted a list in an epoch has no vote left in that epoch.
+//! they accept it. Whoever accepts a list in an epoch is bound to no later one, and has no vote left in
+//! that epoch. And nobody votes for a node that goes by an older list than its own.
 
-use super::{Checker, Contract, Heard, QuorumEnvironment, Stored, Verdict, WorldState};
-use crate::quorum::{Nodes, is_majority, nodes_of};
+use super::{
+    Checker, Contract, Heard, QuorumEnvironment, Stored, Verdict, WorldState,
+    one_vote_per_epoch::vote,
+};
+use crate::quorum::{Machine, Nodes, is_majority, nodes_of};
 use election_core::{
     Epoch,
-    quorum::{Action, Ballot, Event, MemberList, Membership},
+    quorum::{Action, Ballot, Event, MemberList, Membership, Role},
 };
 use std::collections::BTreeMap;
 
@@ -73,6 +77,19 @@ impl ListsFormAChain {
 
     fn saves(&mut self, world: &WorldState<'_>, node: usize, ballot: &Ballot) -> Verdict {
         if let Some((epoch, list)) = ballot.lists.accepted() {
+            let bound = match world.nodes[node].state.disk.durable() {
+                Stored::Ballot(last) if last.lists.accepted() != Some((epoch, list)) => {
+                    last.promised
+                }
+                _ => Epoch::NONE,
+            };
+            // A primary may be bound to a later epoch that it did not win, and nobody else can.
+            let leads = world.nodes[node].machine.as_ref().map(Machine::role);
+            if epoch < bound && leads != Some(Role::Primary) {
+                return Err(format!(
+                    "node {node} accepts a list in epoch {epoch}, bound to epoch {bound}"
+                ));
+            }
             if epoch == ballot.promised && ballot.voted_for.is_none() {
                 let generation = list.generation;
                 return Err(format!(
@@ -81,6 +98,14 @@ impl ListsFormAChain {
             }
         }
         self.established(world, node, &ballot.lists)
+    }
+}
+
+/// The generation of the list that a node goes by.
+fn generation(world: &WorldState<'_>, node: usize) -> Option<u64> {
+    match world.nodes[node].machine.as_ref()? {
+        Machine::Own(quorum) => Some(quorum.lists().established().generation),
+        Machine::Legacy(_) => None,
     }
 }
 
@@ -99,10 +124,18 @@ impl Checker<QuorumEnvironment> for ListsFormAChain {
     }
 
     fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
-        match action {
-            Action::Save(ballot) if world.environment.lists_change => {
-                self.saves(world, node, ballot)
-            }
+        if !world.environment.lists_change {
+            return Ok(());
+        }
+        if let Action::Save(ballot) = action {
+            return self.saves(world, node, ballot);
+        }
+        let Some((epoch, candidate)) = vote(world, node, action) else { return Ok(()) };
+        match (generation(world, node), generation(world, candidate)) {
+            (Some(own), Some(theirs)) if theirs < own => Err(format!(
+                "node {node} votes in epoch {epoch} for member {candidate}, which goes by list \
+                 {theirs} and not {own}"
+            )),
             _ => Ok(()),
         }
     }

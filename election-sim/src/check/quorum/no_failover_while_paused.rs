@@ -74,7 +74,7 @@ impl NoFailoverWhilePaused {
         let mut all = members.chain(0..world.nodes.len());
         let by = all.find(|node| {
             let state = &world.nodes[*node].state;
-            state.is_called && state.peer == record.by
+            state.is_called && !state.wrong_file && state.peer == record.by
         })?;
         let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
         let is_it = |(node, at, _): &&(usize, u64, Duration)| {
