@@ -65,7 +65,7 @@ pub(crate) struct QuorumNodeState {
     /// The members by its file, once that is another than at first.
     pub(super) file: Option<Nodes>,
     /// It is no spare node, or an operator has started it.
-    pub(crate) is_called: bool,
+    pub(super) is_called: bool,
     pub(crate) incarnation: Incarnation,
     pub(crate) disk: Disk,
     /// Its process runs kevy-elect.

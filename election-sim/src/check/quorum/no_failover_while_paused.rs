@@ -27,6 +27,8 @@ pub(super) struct NoFailoverWhilePaused {
     recorded: Option<(Maintenance, u64)>,
     /// By record: the members that have stated to hold it, agreed or not.
     holders: BTreeMap<u64, BTreeSet<usize>>,
+    /// Who was given the order for that.
+    by: Option<usize>,
     /// The records that were agreed: a later list may need more holders.
     agreed: BTreeSet<u64>,
     /// A primary has named its successor since somebody was last elected.
@@ -51,6 +53,7 @@ impl NoFailoverWhilePaused {
         let is_news = self.recorded.is_none_or(|(known, _)| key(&known) < key(&newest));
         if is_news && holders >= world.environment.in_force.quorum() {
             self.recorded = Some((newest, world.now));
+            self.by = whose(world, &newest);
         }
     }
 
@@ -68,14 +71,8 @@ impl NoFailoverWhilePaused {
     }
 
     /// When a pause may end by itself at the earliest, by the order that it comes from.
-    fn ends(&self, world: &WorldState<'_>, record: &Maintenance) -> Option<u64> {
-        // Whoever gave the order may have left.
-        let members = world.environment.in_force.voters.iter().copied();
-        let mut all = members.chain(0..world.nodes.len());
-        let by = all.find(|node| {
-            let state = &world.nodes[*node].state;
-            state.is_called && !state.wrong_file && state.peer == record.by
-        })?;
+    fn ends(&self, record: &Maintenance) -> Option<u64> {
+        let by = self.by?;
         let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
         let is_it = |(node, at, _): &&(usize, u64, Duration)| {
             *node == by && (at / 1_000_000).abs_diff(given) <= READ_WITHIN
@@ -83,6 +80,16 @@ impl NoFailoverWhilePaused {
         let orders = self.orders.iter().filter(is_it);
         orders.map(|(_, at, lasts)| at + nanos(*lasts) / 5 * 4).min()
     }
+}
+
+/// The node that was given an order, by the places in a ballot that has the record.
+fn whose(world: &WorldState<'_>, record: &Maintenance) -> Option<usize> {
+    let ids = world.nodes.iter().find_map(|node| match node.state.disk.durable() {
+        Stored::Ballot(ballot) if ballot.maintenance == *record => Some(ballot.lists.ids()),
+        _ => None,
+    })?;
+    let id = ids.get(record.by.index())?.as_ref()?;
+    world.schedule.nodes.iter().position(|node| node.name == id.as_str())
 }
 
 /// How wrong the time of an order may be, in milliseconds: a driver looks at the wall clock once a
@@ -120,8 +127,7 @@ impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
             return Ok(());
         };
         let under_way = world.now < since.saturating_add(nanos(cluster.down_after) * 2);
-        let is_over =
-            !record.paused || self.ends(world, &record).is_some_and(|end| end <= world.now);
+        let is_over = !record.paused || self.ends(&record).is_some_and(|end| end <= world.now);
         let goes_on = record.primary == Some(world.nodes[node].state.peer);
         let known = u64::from(record.number) << 6 | record.issuer.index() as u64;
         let quorum = world.environment.in_force.quorum();
