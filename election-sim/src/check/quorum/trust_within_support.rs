@@ -87,7 +87,7 @@ impl Checker<QuorumEnvironment> for TrustWithinSupport {
 fn in_force<'a>(world: &'a WorldState<'_>, quorum: &Quorum) -> Cow<'a, Nodes> {
     let (lists, known) = (quorum.lists(), &world.environment.in_force);
     match lists.established() {
-        list if list.generation == known.generation => Cow::Borrowed(&known.voters),
+        list if list.generation == 0 && known.generation == 0 => Cow::Borrowed(&known.voters),
         list => Cow::Owned(nodes_of(world.schedule, lists, list)),
     }
 }
