@@ -165,9 +165,9 @@ impl Search<'_> {
         self.edit(|schedule| schedule.timing.grace = None);
         for node in 0..self.best.nodes.len() {
             self.edit(|schedule| {
-                let Member { ppm, ttl, software, .. } = schedule.nodes[node];
+                let Member { ppm, ttl, software, spare, .. } = schedule.nodes[node];
                 let plain = Member::new(&crate::text::node_name(node));
-                schedule.nodes[node] = Member { ppm, ttl, software, ..plain };
+                schedule.nodes[node] = Member { ppm, ttl, software, spare, ..plain };
             });
             self.edit(|schedule| schedule.nodes[node].ppm = 0);
         }

@@ -62,6 +62,9 @@ impl World {
         if schedule.has_legacy() && workload.runs_services() {
             return Err(ScheduleError::ServiceBesideLegacy);
         }
+        if schedule.changes_lists() && workload.runs_services() {
+            return Err(ScheduleError::ServiceWithChanges);
+        }
         if schedule.elections > 1 && workload.runs_code() {
             return Err(ScheduleError::CodeInManyElections);
         }

@@ -135,8 +135,8 @@
 //!   accepted it in one epoch, have all data that the primary had when it proposed it, and support the
 //!   primary; a new member is among them. Until then the old list rules. A vote carries what the voter
 //!   has accepted, and counts only if the candidate knows that list: a new primary goes on with the
-//!   newest one. A primary that is no member any more resigns once a majority of the new list has recorded
-//!   it. Elections and trust count by the newest list in force that the node has recorded. So
+//!   newest one. If that leaves it out, it hands over as soon as a member can take over. Elections and
+//!   trust count by the newest list in force that the node has recorded. So
 //!   only nodes with one list vote for each other, follow each other and vouch for each other. Who has
 //!   an older one is told the newer, and a primary or candidate that is told of one stops. A node without
 //!   a ballot takes over the lists that it hears of, and hears a member of every majority of each of

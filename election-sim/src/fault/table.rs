@@ -267,6 +267,17 @@ macro_rules! fault_table {
                 applied: member, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (0, 0), quorum: (0, 0), network: 0,
             }
+            /// Every node is told to add this one to the members; only a primary does. If a primary
+            /// would, the operator first starts the new member, without a ballot.
+            AddMember(node: usize) = "add-member" [node: Node] {
+                applied: member, target: Node(*node), contract: Class::Within, extent: Instant,
+                lease: (0, 0), quorum: (0, 0), network: 0,
+            }
+            /// Every node is told to remove this one from the members; only a primary does.
+            RemoveMember(node: usize) = "remove-member" [node: Node] {
+                applied: member, target: Node(*node), contract: Class::Within, extent: Instant,
+                lease: (0, 0), quorum: (0, 0), network: 0,
+            }
             /// The node's disk, its ballot and its data, has changed when a process next opens it.
             Disk(node: usize, fault: DiskFault) = "disk" [node: Node, fault: OfDisk] {
                 applied: member, target: Node(*node), contract: fault.class(), extent: Instant,

@@ -45,12 +45,13 @@ impl Simulator<QuorumEnvironment> {
     /// Tries to connect again after a while.
     pub(super) fn redial(&mut self, from: usize, to: usize) {
         let open = self.net.cuts.is_open(from, to);
+        let knows = self.environment.knows(from, to);
         let place = self.environment.links.place(from, to) as u64;
         let link = self.environment.links.link_mut(from, to);
         link.attempt += 1;
         let attempt = link.attempt;
         let up = |node: usize| self.nodes[node].machine.is_some();
-        link.dials = open && up(from) && up(to);
+        link.dials = open && knows && up(from) && up(to);
         if link.dials {
             let (low, high) = self.latency;
             let wait = (low * 3, high * 3 + REDIAL);
@@ -96,9 +97,10 @@ impl Simulator<QuorumEnvironment> {
 
     pub(super) fn connect(&mut self, from: usize, to: usize, attempt: u32) {
         let up = |node: usize| self.nodes[node].machine.is_some();
-        let peer = |node: usize| self.nodes[node].state.peer;
+        let member = |node: usize| self.nodes[node].state.member;
         // Nobody dials its own id, nor a second process under a member's.
-        let answers = self.environment.hosts.contains(&to) && peer(from) != peer(to);
+        let answers = self.environment.answers(to) && member(from) != member(to);
+        let answers = answers && self.environment.knows(from, to);
         let able = up(from) && up(to) && answers && self.net.cuts.is_open(from, to);
         if self.environment.links.link(from, to).attempt != attempt {
             return;
@@ -110,7 +112,7 @@ impl Simulator<QuorumEnvironment> {
         let decoder = Decoder::new(self.environment.configs[to].members().clone());
         let number = self.environment.links.accept(from, to, decoder);
         let local = self.nodes[from].read(self.now);
-        let is_second = self.environment.hosts.get(peer(from).index()) != Some(&from);
+        let is_second = member(from) != from;
         let is_greeted = is_second && !self.nodes[to].state.is_legacy();
         let link = self.environment.links.link_mut(from, to);
         link.number = Some(number);
@@ -172,7 +174,7 @@ impl Simulator<QuorumEnvironment> {
         if self.nodes[node].state.is_legacy() {
             return None; // it speaks one dialect to all
         }
-        let host = *self.environment.hosts.get(peer.index())?;
+        let host = self.environment.host(node, peer)?;
         let now = self.nodes[node].read(self.now);
         let outbox = self.environment.links.link_mut(node, host).outbox.as_mut()?;
         Some((outbox, now))

@@ -11,7 +11,7 @@ use crate::{
 };
 use election_core::{
     Input,
-    quorum::{self, Action, Audience, Ballot, Message},
+    quorum::{self, Action, Audience, Ballot, Message, Peer},
 };
 
 impl Simulator<QuorumEnvironment> {
@@ -27,15 +27,11 @@ impl Simulator<QuorumEnvironment> {
         match action {
             Action::Save(ballot) => self.save(node, ballot),
             Action::Send { to: Audience::All, message } => {
-                for place in 0..self.environment.hosts.len() {
-                    self.send(node, self.environment.hosts[place], &message);
+                for place in 0..self.environment.places(node) {
+                    self.send(node, Peer::new(place), &message);
                 }
             }
-            Action::Send { to: Audience::One(peer), message } => {
-                if let Some(to) = self.environment.hosts.get(peer.index()) {
-                    self.send(node, *to, &message);
-                }
-            }
+            Action::Send { to: Audience::One(peer), message } => self.send(node, peer, &message),
         }
         if !self.environment.crashes.is_empty() {
             self.crash_at_the_boundary(node);
@@ -43,7 +39,8 @@ impl Simulator<QuorumEnvironment> {
     }
 
     /// The driver of a service has no outbox here: it writes to its sockets.
-    fn send(&mut self, from: usize, to: usize, message: &Message) {
+    fn send(&mut self, from: usize, to: Peer, message: &Message) {
+        let Some(to) = self.environment.host(from, to) else { return };
         let now = self.nodes[from].read(self.now);
         if let Some(outbox) = &mut self.environment.links.link_mut(from, to).outbox {
             outbox.push(message, now);
@@ -103,6 +100,7 @@ impl Simulator<QuorumEnvironment> {
             state.disk.finish(now);
             quorum::Event::Saved(epoch)
         };
+        self.note_lists(node);
         self.trace.saved(now, node, epoch, matches!(saved, quorum::Event::Saved(_)));
         self.hand_over(node, saved);
     }

@@ -3,18 +3,23 @@
 #[cfg(feature = "service")]
 use super::sockets::Sockets;
 use super::{
-    data::Data, disk::Disk, disk::Saves, disk::Stored, happening::Happening, legacy::Legacy,
-    links::Links, machine::Machine,
+    data::Data,
+    disk::{Disk, Saves, Stored},
+    happening::Happening,
+    in_force::{InForce, Nodes, hosts},
+    legacy::Legacy,
+    links::Links,
+    machine::Machine,
 };
 use crate::{
     draw::Stream,
     fault::{DiskFault, FaultKind},
-    schedule::{Schedule, ScheduleError},
+    schedule::{Member, Schedule, ScheduleError},
     simulator::{Environment, Simulator, Told},
     span::{between, nanos},
 };
 use election_core::{
-    Incarnation, NodeId, Timestamp,
+    Incarnation, Timestamp,
     quorum::{Action, Ballot, Config, Event, Peer, Position, Quorum},
 };
 #[cfg(feature = "service")]
@@ -26,11 +31,17 @@ use {
 /// The quorum's part of a world.
 #[derive(Debug)]
 pub(crate) struct QuorumEnvironment {
-    /// The configuration of each node, as its newest process has read it.
+    /// The configuration of each node, with the members that its newest process goes by.
     pub(super) configs: Vec<Config>,
-    /// The node that answers at the address of each member. A second process under a member's id
-    /// can speak to the other members, but they do not speak to it.
-    pub(crate) hosts: Vec<usize>,
+    /// By node, and by the places of those members: the node that answers at the member's address. A
+    /// second process under a member's id can speak to the other members, but they do not speak to
+    /// it.
+    pub(super) hosts: Vec<Vec<Option<usize>>>,
+    /// By node: the one that answers in its name.
+    answering: Vec<usize>,
+    /// The list of members may change.
+    pub(crate) lists_change: bool,
+    pub(crate) in_force: InForce,
     pub(crate) links: Links,
     #[cfg(feature = "service")]
     pub(super) sockets: Sockets,
@@ -47,8 +58,14 @@ pub(crate) struct QuorumEnvironment {
 /// The quorum's part of a node.
 #[derive(Debug)]
 pub(crate) struct QuorumNodeState {
-    /// The node's place among the members.
+    /// The node's place among the members that it goes by.
     pub(crate) peer: Peer,
+    /// The node that answers in the name of the process.
+    pub(crate) member: usize,
+    /// The members by its file, once that is another than at first.
+    pub(super) file: Option<Nodes>,
+    /// It is no spare node, or an operator has started it.
+    pub(super) is_called: bool,
     pub(crate) incarnation: Incarnation,
     pub(crate) disk: Disk,
     /// Its process runs kevy-elect.
@@ -108,19 +125,25 @@ impl QuorumEnvironment {
         &self.configs[node]
     }
 
-    /// The number of members.
-    pub(crate) fn count(&self) -> usize {
-        self.hosts.len()
+    /// The number of places that the process of this node knows.
+    pub(super) fn places(&self, node: usize) -> u8 {
+        u8::try_from(self.hosts[node].len()).unwrap_or(u8::MAX)
     }
 
-    /// The number of members that make a majority.
-    pub(crate) fn quorum(&self) -> usize {
-        self.hosts.len() / 2 + 1
+    /// The node that answers at the address of a member, by the places that the process of `node` knows.
+    pub(crate) fn host(&self, node: usize, peer: Peer) -> Option<usize> {
+        self.hosts[node].get(peer.index()).copied().flatten()
     }
 
-    /// The member with this id.
-    pub(crate) fn peer(&self, id: &NodeId) -> Option<Peer> {
-        self.configs[0].members().find(id.as_str())
+    /// The place of a member, by the process of `node`.
+    pub(super) fn place(&self, node: usize, member: usize) -> Option<Peer> {
+        let place = self.hosts[node].iter().position(|host| *host == Some(member))?;
+        u8::try_from(place).ok().map(Peer::new)
+    }
+
+    /// Whether a node answers at the address of its member.
+    pub(super) fn answers(&self, node: usize) -> bool {
+        self.answering[node] == node
     }
 }
 
@@ -143,19 +166,17 @@ impl Environment for QuorumEnvironment {
         let drift = schedule.timing.drift_ppm;
         let configs = (0..nodes.len()).map(|node| cluster.config(nodes, node, drift));
         let configs: Vec<Config> = configs.collect::<Result<_, _>>()?;
-        let members = configs[0].members();
-        let host = |peer: Peer| {
-            let id = members.id(peer).map(NodeId::as_str);
-            nodes.iter().position(|node| Some(node.name.as_str()) == id).unwrap_or(0)
-        };
-        let peers = (0..members.count()).filter_map(|place| u8::try_from(place).ok());
-        let hosts = peers.map(|place| host(Peer::new(place))).collect();
+        let first = |node: &Member| nodes.iter().position(|other| other.name == node.name);
+        let answering: Vec<_> = nodes.iter().filter_map(first).collect();
         let crashes = schedule.faults.iter().filter_map(|fault| match fault.kind {
             FaultKind::CrashAfter(node, nth, down) => Some((node, nth, nanos(down))),
             _ => None,
         });
         Ok(Self {
-            hosts,
+            hosts: configs.iter().map(|config| hosts(nodes, config.members())).collect(),
+            lists_change: schedule.changes_lists(),
+            in_force: InForce::first(nodes, &answering),
+            answering,
             links: Links::new(nodes.len(), schedule.faults.iter().map(|fault| fault.kind.clone())),
             #[cfg(feature = "service")]
             sockets: Sockets::new(nodes.len()),
@@ -176,6 +197,9 @@ impl Environment for QuorumEnvironment {
         let (history, offset) = if member.witness { (0, 0) } else { member.data };
         QuorumNodeState {
             peer: self.configs[node].members().me(),
+            member: self.answering[node],
+            file: None,
+            is_called: !member.spare,
             incarnation: Incarnation::new(uuid::Uuid::nil()),
             disk: Disk::default(),
             legacy: schedule.nodes[node].software.is_legacy(1),
@@ -192,6 +216,9 @@ impl Environment for QuorumEnvironment {
     }
 
     fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Machine> {
+        if !simulator.nodes[node].state.is_called {
+            return None;
+        }
         simulator.read_file(node);
         let config = simulator.environment.configs[node].clone();
         let legacy = simulator.schedule.nodes[node].software.is_legacy(simulator.nodes[node].life);
@@ -211,7 +238,12 @@ impl Environment for QuorumEnvironment {
             return Some(Machine::Legacy(Legacy::new(&config, &restored)));
         }
         let position = (!loads).then(|| state.data.position());
-        Some(Machine::Own(Quorum::new(config, incarnation, &restored, position, seed)))
+        let quorum = Quorum::new(config, incarnation, &restored, position, seed);
+        if simulator.environment.lists_change {
+            simulator.nodes[node].state.peer = quorum.config().members().me();
+            simulator.environment.go_by(node, quorum.config().clone(), &simulator.schedule);
+        }
+        Some(Machine::Own(quorum))
     }
 
     #[cfg(feature = "service")]
@@ -250,11 +282,11 @@ impl Environment for QuorumEnvironment {
     fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize) {
         let original = &simulator.nodes[from].state;
         let (disk, data) = (original.disk.clone(), original.data.clone());
-        let (incarnation, peer) = (original.incarnation, original.peer);
+        let (incarnation, peer, member) = (original.incarnation, original.peer, original.member);
         let (loads, legacy) = (original.loads, original.legacy);
         let copy = &mut simulator.nodes[onto].state;
         (copy.disk, copy.data, copy.incarnation) = (disk, data, incarnation);
-        (copy.peer, copy.loads, copy.legacy) = (peer, loads, legacy);
+        (copy.peer, copy.member, copy.loads, copy.legacy) = (peer, member, loads, legacy);
         simulator.empty_outboxes(onto);
         simulator.load(onto);
         simulator.connect_all(onto);
@@ -290,6 +322,10 @@ impl Environment for QuorumEnvironment {
 
     fn settle(_: &mut Simulator<Self>) {}
 
+    fn stepped(simulator: &mut Simulator<Self>, node: usize) {
+        simulator.look_after_members(node);
+    }
+
     fn begin(simulator: &mut Simulator<Self>, _: usize, kind: &FaultKind) {
         simulator.begin_member_fault(kind);
     }
@@ -311,7 +347,7 @@ impl Environment for QuorumEnvironment {
     }
 
     fn extends(event: &Event) -> bool {
-        matches!(event, Event::Received { .. })
+        matches!(event, Event::Received { .. } | Event::Saved(_))
     }
 
     fn coalesces(last: &mut Event, next: &Event) -> bool {

@@ -32,8 +32,10 @@ impl Simulator<QuorumEnvironment> {
     pub(super) fn begin_member_fault(&mut self, kind: &FaultKind) {
         match kind {
             FaultKind::HandOver(from, to) => {
-                let to = self.nodes[*to].state.peer;
-                self.input(*from, Input::Event(quorum::Event::HandOver(to)));
+                let to = self.nodes[*to].state.member;
+                if let Some(to) = self.environment.place(*from, to) {
+                    self.input(*from, Input::Event(quorum::Event::HandOver(to)));
+                }
             }
             FaultKind::PauseFailover(node, lasts) => {
                 let lasts = Some(*lasts).filter(|lasts| !lasts.is_zero());
@@ -44,6 +46,8 @@ impl Simulator<QuorumEnvironment> {
                 self.input(*node, Input::Event(quorum::Event::Resume));
             }
             FaultKind::WrongFile(node) => self.start_again(*node),
+            FaultKind::AddMember(node) => self.add_member(*node),
+            FaultKind::RemoveMember(node) => self.remove_member(*node),
             FaultKind::Reset(from, to) => self.reset_link(*from, *to),
             FaultKind::Pass(from, to) => self.pass(*from, *to),
             FaultKind::Stranger(from, to) => self.intrude(*from, *to),
@@ -74,6 +78,7 @@ impl Simulator<QuorumEnvironment> {
     /// Applies the damage to a disk once no process has it open.
     fn damage(&mut self, node: usize) {
         let now = self.now;
+        self.update_file(node);
         let state = &mut self.nodes[node].state;
         for (at, damage) in state.damages.drain(..) {
             match damage {
@@ -99,6 +104,7 @@ impl Simulator<QuorumEnvironment> {
         let state = &mut self.nodes[node].state;
         state.hung.clear();
         state.disk.crash(now, came_through);
+        self.note_lists(node);
         self.damage(node);
         #[cfg(feature = "service")]
         if self.workload.runs_services() {
@@ -115,9 +121,10 @@ impl Simulator<QuorumEnvironment> {
     /// A process that starts reads its file.
     pub(super) fn read_file(&mut self, node: usize) {
         let wrong = self.has_wrong_file(node);
-        if wrong == self.nodes[node].state.wrong_file {
+        if wrong == self.nodes[node].state.wrong_file && !self.environment.lists_change {
             return;
         }
+        self.update_file(node);
         self.nodes[node].state.wrong_file = wrong;
         let members = self.members_of(node);
         let drift = self.schedule.timing.drift_ppm;
@@ -131,9 +138,19 @@ impl Simulator<QuorumEnvironment> {
     /// The members by the file of a node.
     pub(super) fn members_of(&self, node: usize) -> Vec<Member> {
         let mut members = self.schedule.nodes.clone();
+        if let Some(file) = &self.nodes[node].state.file {
+            for (other, member) in members.iter_mut().enumerate() {
+                member.spare = !file.contains(&other);
+            }
+        }
         if self.nodes[node].state.wrong_file {
             // The last in the order of ids: the places of the others stay what they are.
-            let more = Member { name: "~".to_owned(), witness: false, ..members[node].clone() };
+            let more = Member {
+                name: "~".to_owned(),
+                witness: false,
+                spare: false,
+                ..members[node].clone()
+            };
             members.push(more);
         }
         members
@@ -164,6 +181,8 @@ impl Simulator<QuorumEnvironment> {
             }
             network_fault!(FaultKind) => self.recompute_links(),
             FaultKind::WrongFile(_)
+            | FaultKind::AddMember(_)
+            | FaultKind::RemoveMember(_)
             | FaultKind::HandOver(..)
             | FaultKind::PauseFailover(..)
             | FaultKind::ResumeFailover(..)

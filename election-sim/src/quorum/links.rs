@@ -120,6 +120,10 @@ impl Links {
         }
     }
 
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     pub(super) fn place(&self, from: usize, to: usize) -> usize {
         from * self.nodes + to
     }

@@ -81,7 +81,7 @@ impl Simulator<QuorumEnvironment> {
     pub(super) fn driver_takes(&mut self, node: usize, input: &Input<Event>) {
         let Input::Event(event) = input else { return };
         if let Event::Received { from, message, .. } = event {
-            let from = self.environment.hosts[from.index()];
+            let Some(from) = self.environment.host(node, *from) else { return };
             let sent = self.environment.sockets.last_sent(from, node);
             self.trace.heard(self.now, (from, sent), node, message);
         }

@@ -10,7 +10,7 @@ use crate::{
 };
 use election_core::{
     Input, Protocol,
-    quorum::{self, Role},
+    quorum::{self, Peer, Role},
 };
 
 impl Simulator<QuorumEnvironment> {
@@ -89,8 +89,8 @@ impl Simulator<QuorumEnvironment> {
 
     fn ship(&mut self, from: usize) {
         let position = self.nodes[from].state.data.position();
-        for place in 0..self.environment.hosts.len() {
-            let to = self.environment.hosts[place];
+        for place in 0..self.environment.places(from) {
+            let Some(to) = self.environment.host(from, Peer::new(place)) else { continue };
             if to == from || !self.net.cuts.is_open(from, to) {
                 continue;
             }

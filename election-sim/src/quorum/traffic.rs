@@ -13,6 +13,7 @@ use crate::{
     socket::{SocketDeed, SocketEvent},
     span::nanos,
 };
+use election_core::quorum::Peer;
 use std::io::ErrorKind;
 
 /// One write in this many arrives in two pieces.
@@ -26,8 +27,8 @@ impl Simulator<QuorumEnvironment> {
         match deed {
             SocketDeed::Listens(does) => self.environment.sockets.listens[node] = does,
             SocketDeed::Dials { dial, to } => {
-                let host = place(to).and_then(|place| self.environment.hosts.get(place));
-                if let Some(to) = host.copied() {
+                let peer = place(to).and_then(|place| u8::try_from(place).ok()).map(Peer::new);
+                if let Some(to) = peer.and_then(|peer| self.environment.host(node, peer)) {
                     let way = self.environment.sockets.way(node, to);
                     way.dialed += 1;
                     let (nth, (low, high)) = (way.dialed, self.latency);

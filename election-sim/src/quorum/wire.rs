@@ -262,7 +262,7 @@ impl Simulator<QuorumEnvironment> {
             outbox.greeted(connection, now);
         }
         if !waits && !outbox.is_empty() {
-            self.pump(node, self.environment.hosts[peer.index()]);
+            self.environment.host(node, peer).into_iter().for_each(|to| self.pump(node, to));
         }
     }
 

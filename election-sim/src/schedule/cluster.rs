@@ -67,7 +67,7 @@ impl Cluster {
         }
     }
 
-    /// The configuration of a node.
+    /// The configuration of a node, with all members that are not spare, and the node itself.
     ///
     /// # Errors
     /// If the settings contradict each other, with the core's own reason.
@@ -88,15 +88,17 @@ impl Cluster {
         drift_ppm: u32,
     ) -> Result<ConfigBuilder, ScheduleError> {
         let drift = Drift::from_ppm(drift_ppm).ok_or(ScheduleError::Drift(drift_ppm))?;
+        let name = &members[node].name;
+        let listed = || members.iter().filter(|member| !member.spare || member.name == *name);
         let mut ids = Vec::with_capacity(members.len());
-        for member in members {
+        for member in listed() {
             let id = id(&member.name)?;
             if !ids.contains(&id) {
                 ids.push(id);
             }
         }
         let mut witnesses = Vec::new();
-        let me = id(&members[node].name)?;
+        let me = id(name)?;
         let address = Label::new(&announced(&me))
             .map_err(|why| ScheduleError::Name { name: me.to_string(), why })?;
         let mut builder = Config::builder(me, ids, address)
@@ -121,14 +123,17 @@ impl Cluster {
         if let Some(span) = self.margin {
             builder = builder.margin(span);
         }
-        if let Some(preferred) = self.preferred {
-            let member = members.get(preferred).ok_or(ScheduleError::NoSuchNode(preferred))?;
+        let named = |preferred| members.get(preferred).ok_or(ScheduleError::NoSuchNode(preferred));
+        let preferred = self.preferred.map(named).transpose()?;
+        // Whoever is not listed yet, or no longer, is not preferred meanwhile.
+        let is_away = preferred.is_some_and(|it| !listed().any(|member| member.name == it.name));
+        if let Some(member) = preferred.filter(|_| !is_away) {
             builder = builder.preferred_primary(id(&member.name)?);
         }
-        if let Some(span) = self.fail_back {
+        if let Some(span) = self.fail_back.filter(|_| !is_away) {
             builder = builder.fail_back(span);
         }
-        for member in members.iter().filter(|member| member.witness) {
+        for member in listed().filter(|member| member.witness) {
             witnesses.push(id(&member.name)?);
         }
         Ok(builder.witnesses(witnesses))

@@ -50,6 +50,9 @@ pub enum ScheduleError {
         "members that run kevy-elect cannot be simulated beside a service: leave `with_legacy` out"
     )]
     ServiceBesideLegacy,
+    /// The members run a service, whose driver keeps its members.
+    #[error("the members of a service do not change: leave `with_lists` out")]
+    ServiceWithChanges,
     /// A quorum has no database, and a lease has no disks.
     #[error("fault {0} befalls what is not there: a quorum has no database, a lease no disks")]
     Elsewhere(usize),

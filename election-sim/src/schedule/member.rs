@@ -17,6 +17,8 @@ pub struct Member {
     pub observer: bool,
     /// It votes without data, and never leads. Only quorums use it.
     pub witness: bool,
+    /// It is no member at first, and runs once an operator adds it. Only quorums use it.
+    pub spare: bool,
     /// How far its data has come at the start: history and offset. Only quorums use it.
     pub data: (u64, u64),
     /// What it runs. Only quorums use it.
@@ -60,6 +62,7 @@ impl Member {
             ttl: None,
             observer: false,
             witness: false,
+            spare: false,
             data: (0, 0),
             software: Software::Own,
         }

@@ -161,7 +161,22 @@ impl Schedule {
             _ => None,
         };
         let lost: BTreeSet<usize> = self.faults.iter().filter_map(lost).collect();
-        lost.len() > 1 || (lost.len() == 1 && self.nodes.len() == 1)
+        lost.len() > 1 || (lost.len() == 1 && self.may_depend_on_one_disk())
+    }
+
+    /// Whether there may ever be one member only, or one that starts anew because it is added again.
+    fn may_depend_on_one_disk(&self) -> bool {
+        let kinds = || self.faults.iter().map(|fault| &fault.kind);
+        let removed = kinds().filter_map(|kind| match kind {
+            FaultKind::RemoveMember(node) => Some(*node),
+            _ => None,
+        });
+        let removed: BTreeSet<_> = removed.collect();
+        let was_member = |node: usize| removed.contains(&node) || !self.nodes[node].spare;
+        let again =
+            |kind: &FaultKind| matches!(kind, FaultKind::AddMember(node) if was_member(*node));
+        let first = self.nodes.iter().filter(|node| !node.spare).count();
+        first.saturating_sub(removed.len()) <= 1 || kinds().any(again)
     }
 
     /// Whether a member that runs kevy-elect forgets its votes: its disk fails it, or another
@@ -183,6 +198,14 @@ impl Schedule {
     #[must_use]
     pub fn has_legacy(&self) -> bool {
         self.nodes.iter().any(|node| node.software != Software::Own)
+    }
+
+    /// Whether the list of members may change.
+    pub(crate) fn changes_lists(&self) -> bool {
+        let changes = |fault: &Fault| {
+            matches!(fault.kind, FaultKind::AddMember(_) | FaultKind::RemoveMember(_))
+        };
+        self.nodes.iter().any(|node| node.spare) || self.faults.iter().any(changes)
     }
 
     /// Whether two processes run under one id.

@@ -39,7 +39,7 @@
 //! | --- | --- |
 //! | `seed SEED` | [`Schedule::seed`], which decides all draws; decimal, or hexadecimal after `0x` |
 //! | `run SPAN` | [`Schedule::horizon`], the length of the run |
-//! | `node NODE [named "NAME"] [offset SPAN] [clock GAIN] [ttl SPAN] [data HISTORY/OFFSET] [observer] [witness] [legacy] [downgraded] [upgraded]` | the next [`Member`](crate::Member): nodes are `a` to `z`, then `n26`, `n27`, …, in this order |
+//! | `node NODE [named "NAME"] [offset SPAN] [clock GAIN] [ttl SPAN] [data HISTORY/OFFSET] [observer] [witness] [spare] [legacy] [downgraded] [upgraded]` | the next [`Member`](crate::Member): nodes are `a` to `z`, then `n26`, `n27`, …, in this order |
 //! | `latency RANGE` | [`Schedule::latency`] |
 //! | `stop RANGE` | [`Schedule::stop`] |
 //! | `act RANGE` | [`Schedule::act`] |

@@ -192,6 +192,7 @@ impl Reader {
                 "ttl" => member.ttl = Some(words.span()?),
                 "observer" => member.observer = true,
                 "witness" => member.witness = true,
+                "spare" => member.spare = true,
                 "legacy" => member.software = Software::Legacy,
                 "downgraded" => member.software = Software::Downgraded,
                 "upgraded" => member.software = Software::Upgraded,
@@ -199,7 +200,7 @@ impl Reader {
                 _ => {
                     let what = format!(
                         "expected `named`, `offset`, `clock`, `ttl`, `data`, `observer`, `witness`, \
-                         `legacy`, `downgraded` or `upgraded`, found `{word}`"
+                         `spare`, `legacy`, `downgraded` or `upgraded`, found `{word}`"
                     );
                     return Err(words.error(column, what));
                 }

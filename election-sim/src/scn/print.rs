@@ -60,6 +60,7 @@ impl fmt::Display for Schedule {
             }
             write!(f, "{}", if node.observer { " observer" } else { "" })?;
             write!(f, "{}", if node.witness { " witness" } else { "" })?;
+            write!(f, "{}", if node.spare { " spare" } else { "" })?;
             writeln!(f, "{}", software(node.software))?;
         }
         if let Some(preferred) = self.cluster.as_ref().and_then(|cluster| cluster.preferred) {

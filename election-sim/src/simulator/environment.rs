@@ -67,6 +67,9 @@ pub(crate) trait Environment: Watched + Debug {
     /// The machine of `onto` is a copy of that of `from`.
     fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize);
 
+    /// The machine of a node has taken a step.
+    fn stepped(_: &mut Simulator<Self>, _node: usize) {}
+
     /// A step has requested this action.
     fn requested(_: &mut Simulator<Self>, _node: usize, _action: &ActionOf<Self>) {}
 

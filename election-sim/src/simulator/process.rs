@@ -214,6 +214,7 @@ impl<S: Environment> Simulator<S> {
         there.wake_at = step.wake_at;
         let finished = machine.is_finished();
         self.after_step(node, extends, step.change);
+        S::stepped(self, node);
         if let Some(action) = step.action {
             S::requested(self, node, &action);
             S::perform(self, node, action, local);

@@ -107,7 +107,10 @@ mod tests {
         };
         assert_eq!(drawn(&within.of_quorum()), with_orders(|weights| weights.quorum.within));
         let all = |weights: Weights| weights.quorum.within + weights.quorum.beyond;
-        assert_eq!(drawn(&beyond.of_quorum()), with_orders(all));
+        assert_eq!(drawn(&beyond.clone().of_quorum()), with_orders(all));
+        let mut with_lists = with_orders(all);
+        with_lists.extend([FaultName::AddMember, FaultName::RemoveMember]);
+        assert_eq!(drawn(&beyond.of_quorum().with_lists()), with_lists);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! If only two or three things can fail, it does.
 
 mod lease;
+mod lists;
 mod menu;
 mod options;
 mod partition;

@@ -33,6 +33,8 @@ pub struct Swarm {
     ///
     /// [`Software`]: crate::Software
     pub legacy: bool,
+    /// The members of a quorum change: there are spare nodes, and operators who add and remove some.
+    pub lists: bool,
 }
 
 impl Swarm {
@@ -50,6 +52,7 @@ impl Swarm {
             network: false,
             shared: false,
             legacy: false,
+            lists: false,
         }
     }
 
@@ -75,6 +78,12 @@ impl Swarm {
     #[must_use]
     pub const fn with_legacy(self) -> Self {
         Self { legacy: true, ..self }
+    }
+
+    /// The same, with members that come and go.
+    #[must_use]
+    pub const fn with_lists(self) -> Self {
+        Self { lists: true, ..self }
     }
 
     /// The schedule of this seed.

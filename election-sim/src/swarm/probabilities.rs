@@ -194,3 +194,12 @@ pub(super) const RESUMED: OneIn = OneIn(3);
 /// A member is started with a wrong file now and then, and often for the rest of the run.
 pub(super) const WRONG_FILE: OneIn = OneIn(5);
 pub(super) const WRONG_FILE_SPANS: &[Fraction] = &[WHOLE, SIX_TIMES, AGES];
+/// How many nodes there are beside the first members, and how many in all.
+pub(super) const SPARES: &[usize] = &[0, 1, 1, 2, 2, 3];
+pub(super) const MOST_NODES: usize = 7;
+/// How often the list of members is to change, how often in a row each change is ordered, and how often
+/// a change makes no sense or takes back the one before.
+pub(super) const CHANGES: &[u64] = &[1, 2, 3, 4, 6, 8, 12];
+pub(super) const ORDERED: &[u32] = &[1, 1, 2, 4];
+pub(super) const WRONG_CHANGE: OneIn = OneIn(6);
+pub(super) const REVERTED: OneIn = OneIn(4);

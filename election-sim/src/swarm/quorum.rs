@@ -1,7 +1,7 @@
 //! Schedules of the quorum.
 
 use super::{
-    Swarm,
+    Swarm, lists,
     menu::{Menu, Place},
     partition::Shape,
     probabilities::{self as odds, pick_of},
@@ -27,7 +27,8 @@ impl Swarm {
         let drawn = dice.pick(odds::DOWN_AFTERS_MS);
         let down_after = self.down_after.unwrap_or(Duration::from_millis(drawn));
         let count = usize::try_from(dice.pick(odds::QUORUM_NODES)).unwrap_or(3);
-        let count = self.nodes.unwrap_or(count);
+        let members = self.nodes.unwrap_or(count);
+        let count = if self.lists { lists::nodes(seed, members) } else { members };
         let mut timing = Timing::of_quorum(down_after);
         timing.drift_ppm = dice.pick(odds::QUORUM_DRIFTS_PPM);
         let nodes: Vec<Member> = (0..count)
@@ -61,6 +62,9 @@ impl Swarm {
         }
         operators(&mut schedule, down_after);
         wrong_file(&mut schedule, down_after);
+        if self.lists {
+            lists::lists(&mut schedule, down_after, members);
+        }
         if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
             generator.heal(&mut schedule);
         }
@@ -258,6 +262,7 @@ impl Generator {
             }
             // Drawn apart.
             FaultName::PauseFailover | FaultName::ResumeFailover | FaultName::WrongFile => return,
+            FaultName::AddMember | FaultName::RemoveMember => return, // too
             FaultName::Frame => return, // what `Frames` does, written out
             FaultName::Pass | FaultName::Stranger | FaultName::Clone => return, // only in single schedules
             database_fault!(FaultName) => return,

@@ -26,6 +26,7 @@ pub(super) fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Mem
         ppm,
         ttl: None,
         witness: false,
+        spare: false,
         observer: n + 1 == count && count > 2 && dice.happens(OBSERVER),
         data: (0, 0),
         software: Software::Own,

@@ -281,6 +281,15 @@ impl Trace {
         self.came(&[(Some(from), sent)]);
     }
 
+    /// A node goes by another list of members.
+    pub(crate) fn goes_by(&mut self, now: u64, node: usize, generation: u64, members: &[usize]) {
+        self.mix(now, 50, generation ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Note, || {
+            let names: Vec<_> = members.iter().copied().map(node_name).collect();
+            format!("goes by list {generation}: {}", names.join(", "))
+        });
+    }
+
     pub(crate) fn wrote(&mut self, now: u64, node: usize, term: u64, held: bool) {
         self.mix(now, 31 + u64::from(held), term ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Wrote, || {

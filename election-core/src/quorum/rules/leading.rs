@@ -1,7 +1,7 @@
 //! This node's own leadership: how it begins, and how far trust carries it.
 
 use crate::{
-    Change, Epoch, Timestamp,
+    Change, Epoch, Loss, Timestamp,
     quorum::{
         machine::Quorum,
         state::{
@@ -24,16 +24,20 @@ impl Quorum {
         }
     }
 
-    /// Trusts what the list in force vouches for, and no longer what another one did: a node that was
-    /// alone trusted itself without end, and a majority of two lists ago may have nobody in common with
-    /// one of now.
-    pub(crate) fn trust_by_the_list(&mut self) {
+    /// Leads on by another list for as long as the majority of that list supports this node, and makes
+    /// room if the list does not have it. The majority that a primary
+    /// trusted by the list before need not have a member of every majority of the list after this one;
+    /// and one that was alone would trust for ever.
+    pub(crate) fn lead_by_new_list(&mut self) -> Option<Change> {
         let timing = self.config.timing;
         let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
-        if let Some(lead) = self.leadership.lead_mut() {
-            lead.trusted_until = until;
-            self.timers.set(Timer::Belief, belief_end(until, timing.grace));
+        self.leadership.lead_mut()?.trusted_until = until;
+        self.timers.set(Timer::Belief, belief_end(until, timing.grace));
+        if !self.config.members().is_voter(self.me) {
+            self.timers.set(Timer::FailBack, self.now);
         }
+        let is_over = self.timers.has_passed(Timer::Belief, self.now);
+        if is_over { self.end_belief(Loss::Expired, None, None) } else { None }
     }
 
     /// Begins to lead, if the votes leave enough time.

@@ -45,14 +45,15 @@ impl Quorum {
     ///
     /// [`Event::ChangeMembers`]: super::super::Event::ChangeMembers
     pub fn change_members(&self, change: &MemberChange) -> Result<(), ChangeRefusal> {
-        let Some(lead) = self.leadership.lead() else { return Err(ChangeRefusal::NotLeading) };
+        let members = self.config.members();
+        let lead = self.leadership.lead().filter(|_| members.is_voter(self.me));
+        let Some(lead) = lead else { return Err(ChangeRefusal::NotLeading) };
         if self.lists.are_changing() || self.lists.newest_accepted().is_some() {
             return Err(ChangeRefusal::UnderWay);
         }
         if !self.is_settled() {
             return Err(ChangeRefusal::NotSettled);
         }
-        let members = self.config.members();
         let is_old = |view: &View| view.was_heard() && !view.is_extended();
         let old = members.others().find(|peer| self.peers.get(*peer).is_some_and(is_old));
         if let Some(old) = old.and_then(|old| self.name(old)) {
@@ -165,14 +166,6 @@ impl Quorum {
         others.fold(PeerSet::default().with(self.me), PeerSet::with)
     }
 
-    /// A primary that is no member any more resigns as soon as a majority of the new list can elect
-    /// without it.
-    pub(crate) fn retire(&mut self) -> Option<Change> {
-        let is_member = self.config.members().is_voter(self.me);
-        let may = !is_member && self.is_settled();
-        may.then(|| self.end_belief(Loss::Resigned, None, None))?
-    }
-
     /// A peer tells which lists it has recorded.
     pub(crate) fn lists_told(&mut self, from: Peer, told: &Membership) -> Option<Change> {
         let theirs = self.config.members().clone();
@@ -262,7 +255,7 @@ impl Quorum {
     }
 
     /// The lists on the disk count from now on.
-    pub(crate) fn go_by(&mut self, lists: Membership) {
+    pub(crate) fn go_by(&mut self, lists: Membership) -> Option<Change> {
         let changes = self.lists.recorded().established != lists.established;
         let before = self.config.members().clone();
         let members = before.clone();
@@ -279,9 +272,6 @@ impl Quorum {
         (self.majority, self.fingerprint) = (members.quorum(), members.fingerprint());
         self.config.go_by(members);
         self.lists.count_by(lists);
-        if changes {
-            self.trust_by_the_list();
-        }
         let own = self.fingerprint;
         for view in &mut self.peers.0 {
             view.differs = view.list.is_some_and(|list| list != own);
@@ -291,6 +281,7 @@ impl Quorum {
             self.end_candidacy();
         }
         self.timers.set(Timer::Heartbeat, self.now);
+        if changes { self.lead_by_new_list() } else { None }
     }
 
     /// A heartbeat tells all which lists this node has recorded. Whoever has older ones, or has not

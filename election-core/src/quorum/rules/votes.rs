@@ -128,14 +128,14 @@ impl Quorum {
         }
         self.alerts.saved();
         self.data.saved();
-        self.lists.saved().into_iter().for_each(|lists| self.go_by(lists));
+        let lost = self.lists.saved().and_then(|lists| self.go_by(lists));
         if self.failover.saved() {
             self.timers.set(Timer::Heartbeat, self.now);
         }
         self.boot.promised();
         self.honour_pledge();
         let opens = self.candidacy.as_ref().is_some_and(|own| own.epoch == epoch && !own.open);
-        if opens { self.open_candidacy() } else { None }
+        if opens { self.open_candidacy() } else { lost }
     }
 
     /// Gives what was promised, once it is durable.

@@ -205,11 +205,15 @@ impl Voter {
         self.disk = Disk::Saving;
         self.binding = self.unsaved;
         (self.unsaved, self.outdated) = (false, false);
-        let members = members.clone().with_list(lists.ids.clone(), lists.origin, lists.established);
-        let fingerprint: Fingerprint = members.fingerprint();
+        let next = members.clone().with_list(lists.ids.clone(), lists.origin, lists.established);
+        // A vote for whoever has no place any more, or whose place another gets, is spent.
+        let own = members.id(members.me());
+        let stays = |peer| members.id(peer).filter(|id| next.id(peer) == Some(id));
+        let voted_for = self.voted_for.and_then(|peer| stays(peer).or(own)).cloned();
+        let fingerprint: Fingerprint = next.fingerprint();
         Ballot {
             promised: self.promised,
-            voted_for: self.voted_for.and_then(|peer| members.id(peer)).cloned(),
+            voted_for,
             incarnation,
             members: fingerprint,
             lists,

@@ -28,7 +28,7 @@ impl Quorum {
                 if is_news {
                     self.greet(from, heartbeat);
                 }
-                self.heartbeat_heard(from, heartbeat).or_else(|| self.retire())
+                self.heartbeat_heard(from, heartbeat)
             }
             Message::Offer { position, .. } => {
                 if !self.is_overtaken(from, stamp) {

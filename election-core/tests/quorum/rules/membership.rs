@@ -41,21 +41,6 @@ fn one_node_grows_to_three_and_shrinks_under_one_leadership() {
 }
 
 #[test]
-fn a_node_that_is_alone_no_more_stops_when_it_is_cut_off() {
-    let mut net = Net::of(&["b"]).with("c", &["b", "c"]).with("a", &["a", "b", "c"]);
-    for (member, all, generation) in [("c", &["b", "c"][..], 1), ("a", &["a", "b", "c"], 2)] {
-        let node = net.node(member);
-        net.start(node);
-        net.change(&add(member));
-        assert!(net.wait(10_000, |net| have(net, all, generation)), "{member}");
-    }
-    assert_eq!(net.leaders(), ["b"]);
-    net.isolate(net.node("b"));
-    assert!(net.wait(5_000, |net| net.leaders().is_empty()), "it trusts itself for ever");
-    assert!(net.wait(10_000, |net| net.leaders() == ["a"]), "{}", net.told());
-}
-
-#[test]
 fn a_primary_that_removes_itself_hands_over() {
     let mut net = Net::of(&["a", "b", "c"]);
     assert_eq!(net.lead(), "a");
@@ -69,6 +54,57 @@ fn a_primary_that_removes_itself_hands_over() {
         (net.leaders(), net.quorum("a").unready()),
         (vec!["b"], Some(Hindrance::NotAMember))
     );
+}
+
+#[test]
+fn a_primary_that_was_alone_stops_without_its_new_members() {
+    let mut net = Net::of(&["a"]).with("b", &["a", "b"]).with("c", &["a", "b", "c"]);
+    for (member, generation) in [("b", 1), ("c", 2)] {
+        net.start(net.node(member));
+        net.change(&add(member));
+        assert!(net.wait(10_000, |net| have(net, &["a", member], generation)), "{member}");
+    }
+    assert_eq!(net.leaders(), ["a"]);
+    net.isolate(0);
+    // By the first list, in which it was alone, it trusted for ever.
+    assert!(net.wait(5_000, |net| net.leaders().is_empty()), "a leads on");
+    assert_eq!(net.lead(), "b");
+}
+
+#[test]
+fn a_primary_that_goes_on_with_its_own_removal_makes_room() {
+    let mut net = Net::of(&["a", "b", "c", "d"]);
+    assert_eq!(net.lead(), "a");
+    net.cut.extend([(1, 0), (2, 0), (3, 0)]);
+    net.change(&remove("b"));
+    net.run(1_000);
+    net.kill(0);
+    assert_eq!(net.lead(), "b");
+    assert!(net.wait(5_000, |net| have(net, &["b", "c", "d"], 1)));
+    assert!(net.wait(2_000, another_than_b), "{:?}", net.leaders());
+    net.run(20_000);
+    assert!(another_than_b(&net));
+}
+
+fn another_than_b(net: &Net) -> bool {
+    matches!(net.leaders()[..], [leader] if leader != "b")
+}
+
+#[test]
+fn a_primary_that_removes_itself_in_a_pause_names_another() {
+    let mut net = Net::of(&["a", "b", "c", "d", "e"]);
+    assert_eq!(net.lead(), "a");
+    net.isolate(4);
+    net.cut.extend([(1, 0), (2, 0), (3, 0)]);
+    net.change(&remove("b"));
+    net.run(1_000);
+    net.kill(0);
+    assert_eq!(net.lead(), "b");
+    net.order(1, Input::Event(Event::Pause(None)));
+    net.run(1_000);
+    net.cut.clear();
+    assert!(net.wait(5_000, |net| have(net, &["c", "d", "e"], 1)));
+    assert!(net.wait(10_000, another_than_b), "{}", net.told());
 }
 
 #[test]

@@ -59,6 +59,9 @@ pub(crate) struct Flags {
     /// the contract
     #[arg(long)]
     legacy: bool,
+    /// Let the members of the quorum change
+    #[arg(long)]
+    lists: bool,
     /// Let the nodes of a lease take part in up to fifty elections, over shared connections
     #[arg(long)]
     shared: bool,
@@ -124,6 +127,7 @@ impl Options {
             what: Input::Nothing,
             swarm: Swarm {
                 legacy: flags.legacy,
+                lists: flags.lists,
                 shared: flags.shared,
                 nodes: flags.nodes,
                 timing: flags.ttl.map(Timing::of),
@@ -173,6 +177,7 @@ fn what(options: &mut Options, value: &str) -> Result<(), InputError> {
             *what = Input::Seeds(None);
             options.swarm.quorum = value == "quorum";
             options.swarm.legacy &= options.swarm.quorum;
+            options.swarm.lists &= options.swarm.quorum;
             options.swarm.shared &= !options.swarm.quorum;
         }
         what @ Input::Nothing => *what = Input::Files(vec![PathBuf::from(value)]),

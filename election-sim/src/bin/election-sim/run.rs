@@ -64,6 +64,9 @@ fn flags(options: &Options) -> String {
     if options.swarm.legacy {
         flags += " --legacy";
     }
+    if options.swarm.lists {
+        flags += " --lists";
+    }
     if options.swarm.shared {
         flags += " --shared";
     }

@@ -16,20 +16,20 @@ pub(super) struct EpochsNotInflated {
 
 #[derive(Clone, Debug, Default)]
 struct Ears {
-    /// By member: when this life last heard it; zero for never.
+    /// By the node that answers for a member: when this life last heard it; zero for never.
     heard: Vec<Timestamp>,
     /// The peers whose frames a paused process has not taken yet.
-    waits: Vec<Peer>,
+    waits: Vec<usize>,
     /// The highest epoch that this node knows.
     known: Epoch,
 }
 
 impl Ears {
-    fn hear(&mut self, from: Peer, at: Timestamp) {
-        if self.heard.len() <= from.index() {
-            self.heard.resize(from.index() + 1, Timestamp::ZERO);
+    fn hear(&mut self, from: usize, at: Timestamp) {
+        if self.heard.len() <= from {
+            self.heard.resize(from + 1, Timestamp::ZERO);
         }
-        self.heard[from.index()] = at;
+        self.heard[from] = at;
     }
 }
 
@@ -57,12 +57,13 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
     fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         let Event::Received { from, message, .. } = heard.event else { return };
         let there = &world.nodes[heard.node];
+        let Some(from) = world.environment.host(heard.node, *from) else { return };
         let ears = &mut self.nodes[heard.node];
         ears.known = ears.known.max(message.epoch());
         if there.paused {
-            ears.waits.push(*from);
+            ears.waits.push(from);
         } else {
-            ears.hear(*from, there.read(world.now));
+            ears.hear(from, there.read(world.now));
         }
     }
 
@@ -74,22 +75,27 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
         }
         let ears = &mut self.nodes[node];
         let now = there.read(world.now);
-        for peer in std::mem::take(&mut ears.waits) {
-            ears.hear(peer, now);
+        for member in std::mem::take(&mut ears.waits) {
+            ears.hear(member, now);
         }
-        let me = world.environment.config(node).members().id(there.state.peer);
+        let members = world.environment.config(node).members();
+        let me = members.id(there.state.peer);
         let spends = ballot.promised > ears.known && ballot.voted_for.as_ref() == me;
         ears.known = ears.known.max(ballot.promised);
         let within = world.environment.config(node).down_after() + Duration::from_millis(1);
-        let fresh = |at: &&Timestamp| **at > Timestamp::ZERO && now.since(**at) <= within;
-        let fresh = ears.heard.iter().filter(fresh).count();
-        if !spends || fresh + 1 >= world.environment.quorum() {
+        let is_fresh = |at: &Timestamp| *at > Timestamp::ZERO && now.since(*at) <= within;
+        let hears = |peer: &Peer| {
+            let host = world.environment.host(node, *peer);
+            host.and_then(|host| ears.heard.get(host)).is_some_and(is_fresh)
+        };
+        let fresh = members.others().filter(|peer| members.is_voter(*peer)).filter(hears).count();
+        if !spends || fresh + 1 >= members.quorum() {
             return Ok(());
         }
         Err(format!(
             "node {node} spends epoch {} while it hears {fresh} of {}",
             ballot.promised,
-            world.environment.count() - 1
+            members.count() - 1
         ))
     }
 }

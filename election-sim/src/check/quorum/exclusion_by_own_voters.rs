@@ -10,7 +10,7 @@
 //! * **Two of three, and more:** the same, but every leadership stands on a vote of kevy-elect.
 
 use super::{Checker, Contract, Heard, QuorumEnvironment, Verdict, WorldState, vouched::Books};
-use election_core::quorum::{Action, Message, Peer};
+use election_core::quorum::{Action, Message};
 use std::collections::BTreeSet;
 
 #[derive(Debug, Default)]
@@ -55,11 +55,8 @@ impl Checker<QuorumEnvironment> for ExclusionByOwnVoters {
         let others = (0..world.nodes.len()).filter(|other| *other != node && acts(*other));
         for other in others {
             let (here, there) = (self.voters(world, node), self.voters(world, other));
-            let own = |peer: &&Peer| {
-                !world.nodes[world.environment.hosts[peer.index()]].state.is_legacy()
-            };
+            let own = |voter: &&usize| !world.nodes[**voter].state.is_legacy();
             if let Some(voter) = here.intersection(&there).find(own) {
-                let voter = voter.index();
                 return Err(format!(
                     "node {node} and node {other} may both act, and member {voter} vouches for both"
                 ));
@@ -71,9 +68,9 @@ impl Checker<QuorumEnvironment> for ExclusionByOwnVoters {
 
 impl ExclusionByOwnVoters {
     /// The members that the leadership of a node rests on.
-    fn voters(&self, world: &WorldState<'_>, node: usize) -> BTreeSet<Peer> {
-        let needed = world.environment.quorum() - 1;
-        let me = world.nodes[node].state.peer;
-        self.nodes[node].voters(needed).chain([me]).collect()
+    fn voters(&self, world: &WorldState<'_>, node: usize) -> BTreeSet<usize> {
+        let me = world.nodes[node].state.member;
+        let majority = self.nodes[node].majority(&world.environment.in_force.voters, me);
+        self.nodes[node].voters(majority).chain([me]).collect()
     }
 }

@@ -126,14 +126,15 @@ impl Liveness {
     }
 
     /// Whether a node of the core keeps to a pause of automatic failover, as long as one can last, and
-    /// the primary that may be elected meanwhile is not of the core.
+    /// the primary that may be elected meanwhile is not of the core, or no longer a member.
     fn is_paused(&self, world: &WorldState<'_>, heal: &Heal) -> bool {
         let machines = heal.core.iter().filter_map(|node| world.nodes[*node].machine.as_ref());
         let known = machines.filter_map(Machine::maintenance).collect::<Vec<_>>();
         let newest = known.iter().max_by_key(|known| (known.record.number, known.record.issuer));
         let is_well = |primary: Peer| {
-            let is_it = |node: &usize| world.nodes[*node].state.peer == primary;
-            heal.core.iter().any(is_it)
+            let is_it = |node: &&usize| world.nodes[**node].state.peer == primary;
+            let found = heal.core.iter().find(is_it);
+            found.is_some_and(|node| world.environment.in_force.voters.contains(node))
         };
         let may_lead = newest.and_then(|known| known.record.primary).is_some_and(is_well);
         let may_be_paused = world.now <= self.paused_until;

@@ -1,5 +1,5 @@
 //! Data that a majority has is never lost: every elected node has it. A witness counts once it has
-//! recorded the position.
+//! recorded the position. The newest list in force decides which majority.
 //!
 //! This holds where data knows its history; offsets alone cannot tell a fork from progress. Members
 //! that run kevy-elect compare nothing else, so with them nothing is promised.
@@ -21,8 +21,9 @@ impl MajorityDataSurvives {
         if position <= self.kept || !world.environment.history {
             return;
         }
+        let list = &world.environment.in_force;
         let has = |host: &&usize| world.nodes[**host].state.has(position);
-        if world.environment.hosts.iter().filter(has).count() >= world.environment.quorum() {
+        if list.voters.iter().filter(has).count() >= list.quorum() {
             self.kept = position;
         }
     }

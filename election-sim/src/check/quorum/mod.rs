@@ -5,6 +5,7 @@ mod epochs_not_inflated;
 mod exclusion_by_own_voters;
 mod follows_the_elected;
 mod healthy_primary_undisturbed;
+mod lists_form_a_chain;
 mod liveness;
 mod lost_promises;
 mod majority_data_survives;
@@ -40,6 +41,7 @@ checker_set! {
     QuorumCheckers of QuorumEnvironment {
         one_primary_per_epoch: OnePrimaryPerEpoch,
         one_vote_per_epoch: OneVotePerEpoch,
+        lists_form_a_chain: ListsFormAChain,
         majority_elects: MajorityElects,
         vote_is_durable: VoteIsDurable,
         epochs_never_fall: EpochsNeverFall,

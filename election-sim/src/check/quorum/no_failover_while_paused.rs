@@ -27,6 +27,10 @@ pub(super) struct NoFailoverWhilePaused {
     recorded: Option<(Maintenance, u64)>,
     /// By record: the members that have stated to hold it, agreed or not.
     holders: BTreeMap<u64, BTreeSet<usize>>,
+    /// Who was given the order for that.
+    by: Option<usize>,
+    /// The records that were agreed: a later list may need more holders.
+    agreed: BTreeSet<u64>,
     /// A primary has named its successor since somebody was last elected.
     ordered: bool,
     /// The orders so far: to whom, when, and for how long.
@@ -37,7 +41,7 @@ impl NoFailoverWhilePaused {
     /// Looks for a newer record that a majority has on its disks.
     fn look(&mut self, world: &WorldState<'_>) {
         let records = || {
-            let hosts = world.environment.hosts.iter();
+            let hosts = world.environment.in_force.voters.iter();
             hosts.filter_map(|host| match world.nodes[*host].state.disk.durable() {
                 Stored::Ballot(ballot) => Some(ballot.maintenance),
                 Stored::Nothing | Stored::Torn => None,
@@ -47,8 +51,9 @@ impl NoFailoverWhilePaused {
         let Some(newest) = records().max_by_key(key) else { return };
         let holders = records().filter(|record| *record == newest).count();
         let is_news = self.recorded.is_none_or(|(known, _)| key(&known) < key(&newest));
-        if is_news && holders >= world.environment.quorum() {
+        if is_news && holders >= world.environment.in_force.quorum() {
             self.recorded = Some((newest, world.now));
+            self.by = whose(world, &newest);
         }
     }
 
@@ -56,15 +61,18 @@ impl NoFailoverWhilePaused {
         let (record, agreed) = (holds.get() >> 1, holds.get() & 1 == 1);
         let holders = self.holders.entry(record).or_default();
         holders.insert(node);
-        if agreed && holders.len() < world.environment.quorum() {
+        if agreed
+            && self.agreed.insert(record)
+            && holders.len() < world.environment.in_force.quorum()
+        {
             return Err(format!("node {node} keeps to a record that no majority has held"));
         }
         Ok(())
     }
 
     /// When a pause may end by itself at the earliest, by the order that it comes from.
-    fn ends(&self, world: &WorldState<'_>, record: &Maintenance) -> Option<u64> {
-        let by = world.nodes.iter().position(|node| node.state.peer == record.by)?;
+    fn ends(&self, record: &Maintenance) -> Option<u64> {
+        let by = self.by?;
         let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
         let is_it = |(node, at, _): &&(usize, u64, Duration)| {
             *node == by && (at / 1_000_000).abs_diff(given) <= READ_WITHIN
@@ -72,6 +80,16 @@ impl NoFailoverWhilePaused {
         let orders = self.orders.iter().filter(is_it);
         orders.map(|(_, at, lasts)| at + nanos(*lasts) / 5 * 4).min()
     }
+}
+
+/// The node that was given an order, by the places in a ballot that has the record.
+fn whose(world: &WorldState<'_>, record: &Maintenance) -> Option<usize> {
+    let ids = world.nodes.iter().find_map(|node| match node.state.disk.durable() {
+        Stored::Ballot(ballot) if ballot.maintenance == *record => Some(ballot.lists.ids()),
+        _ => None,
+    })?;
+    let id = ids.get(record.by.index())?.as_ref()?;
+    world.schedule.nodes.iter().position(|node| node.name == id.as_str())
 }
 
 /// How wrong the time of an order may be, in milliseconds: a driver looks at the wall clock once a
@@ -109,11 +127,10 @@ impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
             return Ok(());
         };
         let under_way = world.now < since.saturating_add(nanos(cluster.down_after) * 2);
-        let is_over =
-            !record.paused || self.ends(world, &record).is_some_and(|end| end <= world.now);
+        let is_over = !record.paused || self.ends(&record).is_some_and(|end| end <= world.now);
         let goes_on = record.primary == Some(world.nodes[node].state.peer);
         let known = u64::from(record.number) << 6 | record.issuer.index() as u64;
-        let quorum = world.environment.quorum();
+        let quorum = world.environment.in_force.quorum();
         let is_replaced = self.holders.range(known + 1..).any(|(_, held)| held.len() >= quorum);
         let is_disk = |kind: &FaultKind| matches!(kind, FaultKind::Disk(..));
         let is_lost = world.schedule.faults.iter().any(|fault| is_disk(&fault.kind));

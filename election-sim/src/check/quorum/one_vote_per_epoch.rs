@@ -10,26 +10,25 @@
 use super::{Checker, Contract, QuorumEnvironment, Stored, Verdict, WorldState};
 use election_core::{
     Change, Epoch,
-    quorum::{Action, Audience, Message, Peer, Role},
+    quorum::{Action, Audience, Message, Role},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
 pub(super) struct OneVotePerEpoch {
     /// The candidate that got the vote, and the process that gave it.
-    votes: BTreeMap<(Epoch, Peer), (Peer, usize)>,
+    votes: BTreeMap<(Epoch, usize), (usize, usize)>,
     /// What each member has won: elections, and those of its bumps.
-    won: BTreeSet<(Epoch, Peer)>,
+    won: BTreeSet<(Epoch, usize)>,
 }
 
 impl OneVotePerEpoch {
-    fn voted(&mut self, node: usize, me: Peer, (epoch, candidate): (Epoch, Peer)) -> Verdict {
+    fn voted(&mut self, node: usize, me: usize, (epoch, candidate): (Epoch, usize)) -> Verdict {
         let (vote, _) = self.votes.entry((epoch, me)).or_insert((candidate, node));
         let yields = *vote == me && candidate != me;
         if yields && self.won.contains(&(epoch, me)) {
             return Err(format!(
-                "node {node} votes for member {} in epoch {epoch}, which it has won itself",
-                candidate.index()
+                "node {node} votes for member {candidate} in epoch {epoch}, which it has won itself"
             ));
         }
         let first = if yields { std::mem::replace(vote, candidate) } else { *vote };
@@ -37,9 +36,7 @@ impl OneVotePerEpoch {
             return Ok(());
         }
         Err(format!(
-            "node {node} votes for member {} in epoch {epoch}, after voting for member {}",
-            candidate.index(),
-            first.index()
+            "node {node} votes for member {candidate} in epoch {epoch}, after voting for member {first}"
         ))
     }
 }
@@ -55,11 +52,11 @@ impl Checker<QuorumEnvironment> for OneVotePerEpoch {
     }
 
     fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
-        let me = world.nodes[node].state.peer;
+        let me = world.nodes[node].state.member;
         if let Some(won) = won(action) {
             self.won.insert((won, me));
         }
-        match vote(action, me) {
+        match vote(world, node, action) {
             Some(vote) => self.voted(node, me, vote),
             None => Ok(()),
         }
@@ -67,7 +64,7 @@ impl Checker<QuorumEnvironment> for OneVotePerEpoch {
 
     fn changed(&mut self, world: &WorldState<'_>, node: usize, change: &Change) -> Verdict {
         if let Change::Elected(tenure) = change {
-            self.won.insert((tenure.term.epoch, world.nodes[node].state.peer));
+            self.won.insert((tenure.term.epoch, world.nodes[node].state.member));
         }
         Ok(())
     }
@@ -84,13 +81,16 @@ fn won(action: &Action) -> Option<Epoch> {
     }
 }
 
-/// The vote that an action of the member `me` gives, if any: its epoch, and its candidate.
-pub(super) fn vote(action: &Action, me: Peer) -> Option<(Epoch, Peer)> {
+/// The vote that an action of a node gives, if any: its epoch, and the node that answers for its
+/// candidate.
+pub(super) fn vote(world: &WorldState<'_>, node: usize, action: &Action) -> Option<(Epoch, usize)> {
     match action {
         Action::Send { to: Audience::One(to), message: Message::Accept { epoch, .. } } => {
-            Some((*epoch, *to))
+            Some((*epoch, world.environment.host(node, *to)?))
         }
-        Action::Send { message: Message::Offer { epoch, .. }, .. } => Some((*epoch, me)),
+        Action::Send { message: Message::Offer { epoch, .. }, .. } => {
+            Some((*epoch, world.nodes[node].state.member))
+        }
         _ => None,
     }
 }

@@ -12,10 +12,10 @@
 //! primary at a time is promised only [as far as its own voters go](super::exclusion_by_own_voters).
 
 use super::WorldState;
-use crate::schedule::Heal;
+use crate::{quorum::is_majority, schedule::Heal};
 
 /// Whether the members of the healed core that do not run kevy-elect make a majority.
 pub(super) fn own_majority(world: &WorldState<'_>, heal: &Heal) -> bool {
     let own = heal.core.iter().filter(|node| !world.nodes[**node].state.is_legacy());
-    own.count() >= world.environment.quorum()
+    is_majority(&world.environment.in_force.voters, own.copied())
 }

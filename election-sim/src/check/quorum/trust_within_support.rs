@@ -5,22 +5,35 @@
 //! Where members run kevy-elect, their heartbeats count when they are received. Their own trust is
 //! not judged.
 //!
+//! The list of members that the node goes by decides which majority. What was vouched for stays when the
+//! list changes: every majority of the next one has a member of every majority of this one.
+//!
 //! The checker keeps its books from the frames alone. It computes window, margin and grace itself,
 //! from the schedule and the rule.
 
 use super::{
     Checker, Contract, Heard, QuorumEnvironment, Verdict, WorldState, books_by_node, vouched::Books,
 };
-use crate::schedule::Cluster;
-use election_core::{
-    Protocol,
-    quorum::{Action, Message},
+use crate::{
+    quorum::{Machine, Nodes, nodes_of},
+    schedule::Cluster,
 };
-use std::time::Duration;
+use election_core::{
+    Protocol, Timestamp,
+    quorum::{Action, Message, Quorum},
+};
+use std::{borrow::Cow, time::Duration};
 
 #[derive(Debug, Default)]
 pub(super) struct TrustWithinSupport {
-    nodes: Vec<Books>,
+    nodes: Vec<Trusted>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Trusted {
+    books: Books,
+    /// The newest instant that a majority has vouched for.
+    majority: Timestamp,
 }
 
 impl Checker<QuorumEnvironment> for TrustWithinSupport {
@@ -31,28 +44,30 @@ impl Checker<QuorumEnvironment> for TrustWithinSupport {
 
     fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         if let Action::Send { message: Message::Offer { epoch, .. }, .. } = action {
-            self.nodes[node].offer(*epoch, world.nodes[node].read(world.now));
+            self.nodes[node].books.offer(*epoch, world.nodes[node].read(world.now));
         }
         Ok(())
     }
 
     fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
-        self.nodes[heard.node].hear(world, heard);
+        self.nodes[heard.node].books.hear(world, heard);
     }
 
     fn stepped(&mut self, world: &WorldState<'_>, node: usize) -> Verdict {
         let there = &world.nodes[node];
         let (Some(work), Some(machine)) = (there.work, &there.machine) else { return Ok(()) };
-        if there.state.is_legacy() {
-            return Ok(());
-        }
-        let needed = world.environment.quorum() - 1;
-        let Some(cluster) = world.schedule.cluster.as_ref().filter(|_| needed > 0) else {
+        let (Machine::Own(quorum), Some(cluster)) = (machine, &world.schedule.cluster) else {
             return Ok(());
         };
-        self.nodes[node].take(there.read(world.now));
-        let majority = self.nodes[node].majority(needed);
-        let bound = majority + window(cluster, world.schedule.timing.drift_ppm);
+        let list = in_force(world, quorum);
+        let me = there.state.member;
+        if list.len() == 1 && list.contains(&me) {
+            return Ok(());
+        }
+        let trusted = &mut self.nodes[node];
+        trusted.books.take(there.read(world.now));
+        trusted.majority = trusted.majority.max(trusted.books.majority(&list, me));
+        let bound = trusted.majority + window(cluster, world.schedule.timing.drift_ppm);
         if work.stop_by > bound && !work.told {
             return Err(format!(
                 "node {node} may work on epoch {} until {:?} of its clock, vouched was {bound:?}",
@@ -65,6 +80,15 @@ impl Checker<QuorumEnvironment> for TrustWithinSupport {
             return Err(format!("node {node} believes in epoch {} at {local:?}", work.epoch));
         }
         Ok(())
+    }
+}
+
+/// The list that a node goes by.
+fn in_force<'a>(world: &'a WorldState<'_>, quorum: &Quorum) -> Cow<'a, Nodes> {
+    let (lists, known) = (quorum.lists(), &world.environment.in_force);
+    match lists.established() {
+        list if list.generation == 0 && known.generation == 0 => Cow::Borrowed(&known.voters),
+        list => Cow::Owned(nodes_of(world.schedule, lists, list)),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     Checker, Contract, QuorumEnvironment, Stored, Verdict, WorldState, one_vote_per_epoch::vote,
 };
-use election_core::quorum::Action;
+use election_core::{NodeId, quorum::Action};
 
 #[derive(Debug, Default)]
 pub(super) struct VoteIsDurable;
@@ -14,11 +14,12 @@ impl Checker<QuorumEnvironment> for VoteIsDurable {
 
     fn asked(&mut self, world: &WorldState<'_>, node: usize, action: &Action) -> Verdict {
         let state = &world.nodes[node].state;
-        let Some((epoch, candidate)) = vote(action, state.peer) else { return Ok(()) };
-        let candidate = world.environment.config(node).members().id(candidate);
+        let Some((epoch, candidate)) = vote(world, node, action) else { return Ok(()) };
+        let candidate = Some(world.schedule.nodes[candidate].name.as_str());
         match state.disk.durable() {
             Stored::Ballot(ballot)
-                if ballot.promised == epoch && ballot.voted_for.as_ref() == candidate =>
+                if ballot.promised == epoch
+                    && ballot.voted_for.as_ref().map(NodeId::as_str) == candidate =>
             {
                 Ok(())
             }

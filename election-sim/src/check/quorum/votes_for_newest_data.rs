@@ -10,14 +10,14 @@ use super::{
 use crate::quorum::Machine;
 use election_core::{
     Epoch,
-    quorum::{Action, Event, Message, Peer, Position},
+    quorum::{Action, Event, Message, Position},
 };
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 pub(super) struct VotesForNewestData {
     /// By node: the newest offer that it heard, for each election.
-    offers: Vec<BTreeMap<(Epoch, Peer), Position>>,
+    offers: Vec<BTreeMap<(Epoch, usize), Position>>,
     voted: Vec<Epoch>,
 }
 
@@ -33,10 +33,11 @@ impl Checker<QuorumEnvironment> for VotesForNewestData {
         self.offers[node].clear();
     }
 
-    fn heard(&mut self, _: &WorldState<'_>, heard: &Heard<'_>) {
+    fn heard(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         let Event::Received { from, message, .. } = heard.event else { return };
-        if let Message::Offer { epoch, position, .. } = message {
-            self.offers[heard.node].insert((*epoch, *from), *position);
+        let from = world.environment.host(heard.node, *from);
+        if let (Message::Offer { epoch, position, .. }, Some(from)) = (message, from) {
+            self.offers[heard.node].insert((*epoch, from), *position);
         }
     }
 
@@ -45,16 +46,15 @@ impl Checker<QuorumEnvironment> for VotesForNewestData {
         if there.state.is_legacy() {
             return Ok(());
         }
-        let me = there.state.peer;
-        let Some((epoch, candidate)) = vote(action, me).filter(|(_, whom)| *whom != me) else {
-            return Ok(());
-        };
+        let vote = vote(world, node, action).filter(|(_, whom)| *whom != there.state.member);
+        let Some((epoch, candidate)) = vote else { return Ok(()) };
         if epoch <= self.voted[node] {
             return Ok(()); // the same vote again
         }
         self.voted[node] = epoch;
         let followed = there.machine.as_ref().and_then(Machine::followed);
-        let follows = followed.and_then(|(term, _)| world.environment.peer(&term.leader));
+        let candidates = world.schedule.nodes[candidate].name.as_str();
+        let follows = followed.is_some_and(|(term, _)| term.leader.as_str() == candidates);
         let Some(offered) = self.offers[node].get(&(epoch, candidate)) else {
             return Err(format!("node {node} votes in epoch {epoch} without having been asked"));
         };
@@ -62,7 +62,7 @@ impl Checker<QuorumEnvironment> for VotesForNewestData {
             Some(recorded) => recorded,
             None => there.state.data.position(),
         };
-        if *offered >= own || follows == Some(candidate) {
+        if *offered >= own || follows {
             return Ok(());
         }
         Err(format!("node {node} votes for {offered:?} while it has {own:?} itself"))

@@ -1,9 +1,10 @@
 //! What the peers of a node have vouched for, by the frames alone.
 
 use super::{Heard, WorldState};
+use crate::quorum::Nodes;
 use election_core::{
     Epoch, Timestamp,
-    quorum::{Event, Message, Peer},
+    quorum::{Event, Message},
 };
 use std::collections::BTreeMap;
 
@@ -11,10 +12,10 @@ use std::collections::BTreeMap;
 pub(super) struct Books {
     /// When this node first asked for votes, in the elections of this life.
     offered: BTreeMap<Epoch, Timestamp>,
-    /// By member: the newest instant that it has vouched for.
+    /// By the node that answers for a member: the newest instant that it has vouched for.
     vouched: Vec<Timestamp>,
     /// The peers without stamps whose frames a paused process has not taken yet.
-    waits: Vec<Peer>,
+    waits: Vec<usize>,
 }
 
 impl Books {
@@ -25,20 +26,21 @@ impl Books {
     pub(super) fn hear(&mut self, world: &WorldState<'_>, heard: &Heard<'_>) {
         let Event::Received { from, message, .. } = heard.event else { return };
         let there = &world.nodes[heard.node];
+        let Some(from) = world.environment.host(heard.node, *from) else { return };
         match message {
             Message::Heartbeat(heartbeat) => {
                 let Some(extension) = heartbeat.extension else {
-                    return self.waits.push(*from);
+                    return self.waits.push(from);
                 };
                 let own = there.state.incarnation;
                 let echo = extension.attestation.echo().copied();
                 if let Some(echo) = echo.filter(|echo| echo.incarnation == own) {
-                    self.vouch(*from, echo.at);
+                    self.vouch(from, echo.at);
                 }
             }
             Message::Accept { epoch, .. } => {
                 if let Some(at) = self.offered.get(epoch).copied() {
-                    self.vouch(*from, at);
+                    self.vouch(from, at);
                 }
             }
             Message::Offer { .. }
@@ -55,26 +57,26 @@ impl Books {
         }
     }
 
-    fn vouch(&mut self, by: Peer, at: Timestamp) {
-        if self.vouched.len() <= by.index() {
-            self.vouched.resize(by.index() + 1, Timestamp::ZERO);
+    fn vouch(&mut self, by: usize, at: Timestamp) {
+        if self.vouched.len() <= by {
+            self.vouched.resize(by + 1, Timestamp::ZERO);
         }
-        let newest = &mut self.vouched[by.index()];
+        let newest = &mut self.vouched[by];
         *newest = at.max(*newest);
     }
 
-    /// The instant that a majority has vouched for, if `needed` others and this node make one.
-    pub(super) fn majority(&self, needed: usize) -> Timestamp {
-        let as_new = |at: &Timestamp| self.vouched.iter().filter(|other| *other >= at).count();
-        let agreed = self.vouched.iter().filter(|at| as_new(at) >= needed);
+    /// The instant that a majority of this list has vouched for, if the node `me` belongs to it.
+    pub(super) fn majority(&self, list: &Nodes, me: usize) -> Timestamp {
+        let needed = list.len() / 2 + 1 - usize::from(list.contains(&me));
+        let known = || self.vouched.iter().enumerate().filter(|(node, _)| list.contains(node));
+        let as_new = |at: &Timestamp| known().filter(|(_, other)| *other >= at).count();
+        let agreed = known().map(|(_, at)| at).filter(|at| as_new(at) >= needed);
         agreed.copied().max().unwrap_or_default()
     }
 
-    /// The members that have vouched for that instant or a later one.
-    pub(super) fn voters(&self, needed: usize) -> impl Iterator<Item = Peer> {
-        let majority = self.majority(needed);
-        let peers = (0..u8::MAX).map(Peer::new).zip(&self.vouched);
+    /// The nodes that have vouched for this instant or a later one.
+    pub(super) fn voters(&self, majority: Timestamp) -> impl Iterator<Item = usize> {
         let vouches = move |at: Timestamp| at >= majority && at > Timestamp::ZERO;
-        peers.filter(move |(_, at)| vouches(**at)).map(|(peer, _)| peer)
+        self.vouched.iter().enumerate().filter(move |(_, at)| vouches(**at)).map(|(node, _)| node)
     }
 }

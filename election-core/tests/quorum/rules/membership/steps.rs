@@ -302,6 +302,7 @@ fn a_vote_for_a_member_that_is_gone_stays_given() {
     assert_eq!(lists.propose(epoch(6), &add("f")).unwrap().ids()[3], Some(name("f")));
     hand.hear(C, with(&hand, &lists, replica(6)));
     tell(&mut hand, C, &lists);
+    assert_eq!(hand.saved.last().unwrap().voted_for, Some(id(A)), "another has its place");
     hand.event(Event::Position(offset(1)));
     assert_eq!(hand.quorum.lists(), &lists);
     assert_eq!(hand.quorum.status(at(hand.now)).voted_for, Some(A), "as good as spent");
