@@ -25,11 +25,13 @@ fn walk(seed: u64) {
             1 | 2 if net.nodes[node].quorum.is_none() => net.start(node),
             3 => drop(net.cut.insert((node, other))),
             4 => net.cut.clear(),
-            5 if net.draw(4) == 0 && wiped.is_none() && net.nodes[node].quorum.is_none() => {
-                // A cluster of one that loses its disk begins anew.
-                if net.wipe(node) {
-                    (wiped, ever) = (Some(node), true);
-                }
+            // A cluster of one that loses its disk begins anew.
+            5 if net.draw(4) == 0
+                && wiped.is_none()
+                && net.nodes[node].quorum.is_none()
+                && net.wipe(node) =>
+            {
+                (wiped, ever) = (Some(node), true);
             }
             6 => net.order(node, Input::Resign),
             7..=9 => {
