@@ -107,6 +107,13 @@ impl Membership {
         self.accepted.as_ref().map(|(epoch, list)| (*epoch, list))
     }
 
+    /// Whether the list in force has this member, or the one that is proposed to follow.
+    #[must_use]
+    pub fn wants(&self, peer: Peer) -> bool {
+        let next = self.accepted.is_some_and(|(_, list)| list.voters.contains(peer));
+        next || self.established.voters.contains(peer)
+    }
+
     /// The lists that count for a node that does not know its promises.
     pub(super) fn lists(&self) -> impl Iterator<Item = &MemberList> {
         let accepted = self.accepted.as_ref().map(|(_, list)| list);

@@ -230,7 +230,12 @@ impl Quorum {
         if self.voter.eligibility == Eligibility::MembersChanged {
             return bit(self.me);
         }
-        let differ = self.peers.fresh(now).filter(|(_, view)| view.differs);
+        let members = self.config.members();
+        let generation = members.list().generation;
+        let is_odd = |(peer, view): &(Peer, &View)| {
+            view.differs && view.lists.generation == generation && members.is_voter(*peer)
+        };
+        let differ = self.peers.fresh(now).filter(is_odd);
         differ.fold(0, |all, (peer, _)| all | bit(peer))
     }
 

@@ -4,7 +4,7 @@ mod addresses;
 mod build;
 mod error;
 
-pub(super) use addresses::{AddressList, Unnamed};
+pub(super) use addresses::AddressList;
 pub use error::ClusterError;
 
 #[cfg(feature = "cluster-file")]

@@ -1,10 +1,7 @@
 //! What an application holds of a running node.
 
 use super::{
-    cluster::{ClusterError, Unnamed},
-    node_state::NodeState,
-    security::Security,
-    unknown_leader::UnknownLeader,
+    cluster::ClusterError, node_state::NodeState, security::Security, unknown_leader::UnknownLeader,
 };
 use crate::{Handle, Network};
 use election_core::{
@@ -216,7 +213,7 @@ impl<R: Network> Member<R> {
     ) -> Result<(), ClusterError> {
         // Before anything is locked: who knows what the caller's iterator does.
         let named = addresses.into_iter().map(|(id, address)| (id.into(), address.into()));
-        self.state.relocate(&named.collect::<Vec<_>>(), Unnamed::Stays)
+        self.state.relocate(&named.collect::<Vec<_>>())
     }
 
     /// Adds a member, or removes one, while everybody runs. Only the primary does so, one change after the

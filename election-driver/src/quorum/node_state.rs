@@ -1,7 +1,7 @@
 //! What a running node shares with the [`Member`](super::Member) that an application holds.
 
 use super::{
-    cluster::{AddressList, ClusterError, Unnamed},
+    cluster::{AddressList, ClusterError},
     observer::MemberObserver,
 };
 use async_channel::{Receiver, Sender};
@@ -83,17 +83,27 @@ impl NodeState {
         lock(&self.addresses)
     }
 
-    /// Takes up other addresses of these members.
+    /// Takes up other addresses of these members, or future members.
     ///
     /// # Errors
     /// If one cannot be used. Nothing has changed then.
-    pub(super) fn relocate(
-        &self,
-        named: &[(String, String)],
-        unnamed: Unnamed,
-    ) -> Result<(), ClusterError> {
-        let members = self.quorum().config().members().clone();
-        self.addresses().change(&members, named, unnamed)?;
+    pub(super) fn relocate(&self, named: &[(String, String)]) -> Result<(), ClusterError> {
+        self.addresses().change(named, |_| true)?;
+        let _ = self.orders.try_send(Order::Addresses);
+        Ok(())
+    }
+
+    /// The same, as all that is known of who is no member, nor is to be one.
+    ///
+    /// # Errors
+    /// As [`relocate`](Self::relocate).
+    #[cfg(feature = "cluster-file")]
+    pub(super) fn relocate_all(&self, named: &[(String, String)]) -> Result<(), ClusterError> {
+        let (members, lists) = {
+            let quorum = self.quorum();
+            (quorum.config().members().clone(), quorum.lists().clone())
+        };
+        self.addresses().change(named, |id| members.find(id).is_some_and(|it| lists.wants(it)))?;
         let _ = self.orders.try_send(Order::Addresses);
         Ok(())
     }

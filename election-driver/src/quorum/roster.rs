@@ -58,6 +58,10 @@ impl<R: Network> Net<R> {
                 (known.of(id).cloned(), known.but(id))
             };
             let Some(home) = home else {
+                // Who was removed is told of it where it was last reached.
+                if !self.lists.wants(peer) {
+                    continue;
+                }
                 let error = Some("its address is unknown; add it to the cluster file".to_owned());
                 let state = LinkState { error, ..LinkState::default() };
                 if self.state.links().insert(id.clone(), state).is_none() {

@@ -3,7 +3,7 @@
 
 use election_core::{
     NodeId, Timestamp,
-    quorum::{Heard, PeerStatus, Quorum, Role},
+    quorum::{Heard, Hindrance, PeerStatus, Quorum, Role},
 };
 use std::fmt;
 
@@ -33,6 +33,8 @@ pub enum UnknownLeader {
         /// The member that it hears.
         member: NodeId,
     },
+    /// It is no member, or no longer: nobody tells it.
+    NotAMember,
 }
 
 impl fmt::Display for UnknownLeader {
@@ -55,6 +57,9 @@ impl fmt::Display for UnknownLeader {
                 "{member} has a different member list, down_after or cluster name, and may follow \
                  another leader"
             ),
+            Self::NotAMember => f.write_str(
+                "this node is no member, and members tell only each other; ask one of them",
+            ),
         }
     }
 }
@@ -71,6 +76,9 @@ impl UnknownLeader {
         let heard = fresh().count();
         if leader.is_some_and(|leader| fresh().any(|(id, _)| *id == leader)) {
             return None;
+        }
+        if node.unready() == Some(Hindrance::NotAMember) {
+            return Some(Self::NotAMember);
         }
         if heard + 1 < members.quorum() {
             return Some(Self::NoMajority { heard, others: peers.len() });

@@ -2,7 +2,7 @@
 
 use super::error::ClusterError;
 use crate::quorum::address::Address;
-use election_core::{InvalidName, NodeId, quorum::Members};
+use election_core::{InvalidName, NodeId};
 use std::collections::BTreeMap;
 
 /// The addresses of members, and of those who may become one.
@@ -11,16 +11,6 @@ pub(in crate::quorum) struct AddressList {
     addresses: BTreeMap<String, Address>,
     /// Whether all must be on the loopback interface, because members prove nothing.
     loopback_only: bool,
-}
-
-/// Whom the addresses that are named leave out.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::quorum) enum Unnamed {
-    /// Everybody who is not named keeps an address.
-    Stays,
-    /// Only members do.
-    #[cfg_attr(not(feature = "cluster-file"), allow(dead_code, reason = "only files name all"))]
-    MayGo,
 }
 
 impl AddressList {
@@ -41,17 +31,16 @@ impl AddressList {
         others.map(|(_, address)| address.clone()).collect()
     }
 
-    /// Takes up other addresses, of members and of those who may become one.
+    /// Takes up other addresses, of members and of those who may become one. Who is not named keeps an
+    /// address if `stays` says so.
     ///
     /// # Errors
     /// If an address cannot be used. All stay as they are then.
     pub(in crate::quorum) fn change(
         &mut self,
-        members: &Members,
         named: &[(String, String)],
-        unnamed: Unnamed,
+        stays: impl Fn(&str) -> bool,
     ) -> Result<(), ClusterError> {
-        let stays = |id: &str| unnamed == Unnamed::Stays || members.find(id).is_some();
         let old = self.addresses.iter().filter(|(id, _)| stays(id));
         let mut texts: BTreeMap<_, _> =
             old.map(|(id, address)| (id.clone(), address.to_string())).collect();
@@ -113,7 +102,7 @@ pub(super) fn exposed<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quorum::fake::{id, members};
+    use crate::quorum::fake::id;
 
     fn named(all: &[(&str, &str)]) -> Vec<(String, String)> {
         all.iter().map(|(id, address)| ((*id).to_owned(), (*address).to_owned())).collect()
@@ -128,9 +117,9 @@ mod tests {
 
     #[test]
     fn members_can_exchange_their_addresses() {
-        let (members, mut list) = (members("a"), list(true));
+        let mut list = list(true);
         let swapped = named(&[("c", "127.0.0.1:2"), ("b", "127.0.0.1:3")]);
-        list.change(&members, &swapped, Unnamed::Stays).unwrap();
+        list.change(&swapped, |_| true).unwrap();
         let shown = |address: &Address| address.to_string();
         assert_eq!(
             ["b", "c"].map(|name| shown(list.of(&id(name)).unwrap())),
@@ -144,20 +133,19 @@ mod tests {
 
     #[test]
     fn the_address_of_a_future_member_is_kept() {
-        let (members, mut list) = (members("a"), list(true));
+        let mut list = list(true);
         let d = |port: u16| named(&[("d", &format!("127.0.0.1:{port}"))]);
-        list.change(&members, &d(4), Unnamed::MayGo).unwrap();
+        list.change(&d(4), |id| id != "d").unwrap();
         assert_eq!(list.of(&id("d")).unwrap().to_string(), "127.0.0.1:4");
-        assert!(list.change(&members, &d(1), Unnamed::MayGo).is_err(), "it is another's");
-        list.change(&members, &[], Unnamed::Stays).unwrap();
+        assert!(list.change(&d(1), |id| id != "d").is_err(), "it is another's");
+        list.change(&[], |_| true).unwrap();
         assert!(list.of(&id("d")).is_some());
-        list.change(&members, &[], Unnamed::MayGo).unwrap();
+        list.change(&[], |id| id != "d").unwrap();
         assert!(list.of(&id("d")).is_none());
     }
 
     #[test]
     fn an_address_that_cannot_be_used_changes_nothing() {
-        let members = members("a");
         for (name, address, says) in [
             ("x\n", "127.0.0.1:9", "control character"),
             ("b", "127.0.0.1", "the port is missing"),
@@ -166,12 +154,12 @@ mod tests {
         ] {
             let mut list = list(true);
             let all = named(&[("c", "127.0.0.1:3"), (name, address)]);
-            let error = list.change(&members, &all, Unnamed::Stays);
+            let error = list.change(&all, |_| true);
             let error = error.map(drop).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
             assert_eq!(list.of(&id("b")).unwrap().to_string(), "127.0.0.1:2");
         }
         let outside = named(&[("b", "10.0.0.2:2")]);
-        assert!(list(false).change(&members, &outside, Unnamed::Stays).is_ok());
+        assert!(list(false).change(&outside, |_| true).is_ok());
     }
 }

@@ -76,7 +76,12 @@ impl ClusterFile {
     /// # Errors
     /// If it cannot be read, or a part is unknown, wrong or missing.
     pub fn read(what: &str, path: &Path) -> Result<Self, ClusterFileError> {
-        let (document, contents) = Document::read::<Contents>(what, path)?;
+        Self::of(Document::open(what, path)?, path)
+    }
+
+    /// What a text says.
+    pub(super) fn of(document: Document, path: &Path) -> Result<Self, ClusterFileError> {
+        let contents: Contents = document.parsed()?;
         let missing = |at, key: &str, example: &str| {
             document.wrong(at, &format!("`{key}` is missing; write {key} = {example}"))
         };

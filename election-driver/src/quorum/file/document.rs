@@ -43,19 +43,12 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a file that is called `what`.
+    /// What it says.
     ///
     /// # Errors
-    /// If it cannot be read or says something else; the error names the place.
-    pub(super) fn read<T: DeserializeOwned>(
-        what: &str,
-        path: &Path,
-    ) -> Result<(Self, T), ClusterFileError> {
-        let document = Self::open(what, path)?;
-        match toml::from_str(&document.text) {
-            Ok(contents) => Ok((document, contents)),
-            Err(error) => Err(document.refused(&error)),
-        }
+    /// If it says something else; the error names the place.
+    pub(super) fn parsed<T: DeserializeOwned>(&self) -> Result<T, ClusterFileError> {
+        toml::from_str(&self.text).map_err(|error| self.refused(&error))
     }
 
     /// Reads the text of a file that is called `what`.
@@ -223,8 +216,9 @@ mod tests {
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let read = Document::read::<Contents>("cluster.toml", file.path());
-        read.err().expect("an error").to_string()
+        let read = Document::open("cluster.toml", file.path());
+        let read = read.and_then(|read| read.parsed::<Contents>());
+        read.map(drop).expect_err("an error").to_string()
     }
 
     #[test]
@@ -232,8 +226,9 @@ mod tests {
         let refused = |bytes: &[u8]| {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), bytes).unwrap();
-            let read = Document::read::<toml::Table>("cluster.toml", file.path());
-            read.err().expect("an error").to_string()
+            let read = Document::open("cluster.toml", file.path());
+            let read = read.and_then(|read| read.parsed::<toml::Table>());
+            read.map(drop).expect_err("an error").to_string()
         };
         let said = refused(b"shards = 1\n# \xe4\n");
         assert!(said.contains(", line 2, column 3: this is not UTF-8; save the file"), "{said}");

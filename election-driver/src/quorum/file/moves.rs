@@ -2,7 +2,11 @@
 //! are, and who else is to be one. (Certificates are read again by what holds them.)
 
 use super::{contents::ClusterFile, error::ClusterFileError};
-use crate::quorum::{cluster::Unnamed, node_state::NodeState, starting::StartError};
+use crate::quorum::{node_state::NodeState, starting::StartError};
+use election_core::{
+    NodeId,
+    quorum::{Members, Peer},
+};
 use std::{
     sync::{Arc, Weak},
     thread,
@@ -36,6 +40,9 @@ impl ClusterFile {
                     return;
                 }
                 let odd = self.moved(&state, &mut warned).err();
+                if let (Some(state), Some(why)) = (state.upgrade(), &odd) {
+                    *state.odd_file() = Some(why.to_string());
+                }
                 if let Some(why) = odd.as_ref().filter(|_| odd != told) {
                     warn!(event = "warning", "{why}; the previous addresses stay in use");
                 }
@@ -61,30 +68,33 @@ impl ClusterFile {
         // Only now: a disk that hangs keeps no member in its cluster.
         let Some(state) = state.upgrade() else { return Ok(()) };
         let members = state.quorum().config().members().clone();
-        let me = members.id(members.me()).map(ToString::to_string).unwrap_or_default();
         let named = again.members().map(|(id, address)| (id.to_owned(), address.to_owned()));
-        let moved = state.relocate(&named.collect::<Vec<_>>(), Unnamed::MayGo);
+        let moved = state.relocate_all(&named.collect::<Vec<_>>());
         moved.map_err(|error| again.refused("", &error))?;
         let wish = again.wish(&state);
-        state.odd_file().clone_from(&wish);
-        let odd = self.kept(&again, &me).into_iter().chain(wish);
+        *state.odd_file() = wish.clone().unwrap_or_else(Some);
+        let odd = self.kept(&again, &members).into_iter().chain(wish.err());
         warn_anew(warned, again.warnings().into_iter().chain(odd).collect());
         Ok(())
     }
 
     /// What was changed in the file and counts only from a start.
-    fn kept(&self, again: &Self, me: &str) -> Option<String> {
+    fn kept(&self, again: &Self, members: &Members) -> Option<String> {
         let (old, new) = (&self.contents, &again.contents);
+        let me = members.id(members.me()).map_or("", NodeId::as_str);
         let own = |file: &Self| {
             let own = file.members.iter().find(|member| member.id == me);
             own.map(|own| (own.address.clone(), own.announce.clone())).unwrap_or_default()
         };
-        let roles = |(id, was): (&str, bool)| again.is_witness(id).is_some_and(|is| is != was);
-        let mut known = self.members.iter().map(|member| (&*member.id, member.is_witness));
+        let mut voters = members.others().filter(|peer| members.is_voter(*peer));
+        let differs = |peer: Peer| {
+            let role = members.id(peer).and_then(|id| again.is_witness(id.as_str()));
+            role.is_some_and(|role| role != members.is_witness(peer))
+        };
         let stays = again.ids().contains(me);
         let agreed = [
             ("down-after", plain(&old.down_after) != plain(&new.down_after)),
-            ("witness", known.any(roles)),
+            ("witness", voters.any(differs)),
         ];
         let others = [
             ("preferred", plain(&old.preferred) != plain(&new.preferred)),
@@ -138,7 +148,10 @@ mod tests {
     fn what_counts_only_from_a_start_is_named() {
         let text = "election = 'e'\ndown-after = '3s'\n[[member]]\nid = 'n1'\naddress = 'a:1'\n\
                     [[member]]\nid = 'n2'\naddress = 'b:1'\n";
-        let kept = |old: &str, new: &str| read(text).kept(&read(&text.replacen(old, new, 1)), "n1");
+        let ids = ["n1", "n2"].map(|id| NodeId::new(id).unwrap());
+        let members = Members::new(ids.to_vec(), &ids[0]).unwrap();
+        let kept =
+            |old: &str, new: &str| read(text).kept(&read(&text.replacen(old, new, 1)), &members);
         assert_eq!(kept("b:1", "c:1"), None, "taken up while n1 runs");
         for (old, new, named) in [
             ("3s", "5s", "the previous down-after until"),

@@ -9,30 +9,36 @@ use election_core::{
 };
 
 impl ClusterFile {
-    /// Proposes what the file asks for, if this node leads. Returns why its list is not the one in force,
-    /// if somebody has to do something about it.
-    pub(super) fn wish(&self, state: &NodeState) -> Option<String> {
+    /// Proposes what the file asks for, if this node leads. Returns why its list is not the one in force:
+    /// as an error if somebody has to do something about it.
+    ///
+    /// # Errors
+    /// What is to be done.
+    pub(super) fn wish(&self, state: &NodeState) -> Result<Option<String>, String> {
         let quorum = state.quorum();
         let (members, lists) = (quorum.config().members().clone(), quorum.lists());
         let in_force = *lists.established();
         let changes = self.changes(&members, &in_force);
         let next = in_force.generation + 1;
         let why = match (self.generation, changes.as_slice()) {
-            (_, []) => return None,
+            (_, []) => return Ok(None),
             (generation, [change]) if generation == next => {
                 let refusal = quorum.change_members(change);
                 drop(quorum);
                 match refusal {
                     Ok(()) => {
                         state.order(Event::ChangeMembers(change.clone()));
-                        return None;
+                        return Ok(None);
                     }
-                    // The primary has the same file, and this takes its time.
-                    Err(
-                        ChangeRefusal::NotLeading
-                        | ChangeRefusal::UnderWay
-                        | ChangeRefusal::NotSettled,
-                    ) => return None,
+                    Err(ChangeRefusal::NotLeading) => {
+                        return Ok(Some(format!(
+                            "{}: generation {next} lists other members; the leader proposes them \
+                             once it has this file, too",
+                            self.what()
+                        )));
+                    }
+                    // These take their time.
+                    Err(ChangeRefusal::UnderWay | ChangeRefusal::NotSettled) => return Ok(None),
                     Err(why) => why.to_string(),
                 }
             }
@@ -48,7 +54,7 @@ impl ClusterFile {
         };
         let ids = in_force.voters.members().filter_map(|peer| members.id(peer));
         let ids: Vec<_> = ids.map(NodeId::as_str).collect();
-        Some(format!(
+        Err(format!(
             "{}: generation {} lists other members than generation {}, which is in force ({}): {why}",
             self.what(),
             self.generation,

@@ -77,15 +77,22 @@ impl Client {
     }
 
     /// What a member that runs on this machine says, if one does.
-    pub(crate) async fn somebody(file: &File) -> Option<Report> {
+    ///
+    /// # Errors
+    /// If none of those that run answers.
+    pub(crate) async fn somebody(file: &File) -> Result<Option<Report>, Failed> {
         const PATIENCE: Duration = Duration::from_secs(2);
+        let mut silent = None;
         for (id, _) in file.members() {
-            let client = Self::to(file, id.to_owned(), None, PATIENCE, false).ok()?;
-            if let Ok(report) = client.report().await {
-                return Some(report);
+            let client = Self::to(file, id.to_owned(), None, PATIENCE, false)?;
+            if client.spots.iter().any(Spot::is_answered) {
+                match client.report().await {
+                    Ok(report) => return Ok(Some(report)),
+                    Err(why) => silent = silent.or(Some(why)),
+                }
             }
         }
-        None
+        silent.map_or(Ok(None), Err)
     }
 
     /// The member behind a socket that is known.

@@ -99,6 +99,10 @@ impl File {
             (None, []) => return Err(self.silent(socket)),
             (None, _) => return self.is_witness(None).map(|_| String::new()),
         };
+        // One that was removed answers until it is stopped.
+        if is_here(&node) {
+            return Ok(node.to_owned());
+        }
         self.is_witness(Some(node)).map(|_| node.to_owned())
     }
 

@@ -74,7 +74,8 @@ pub(super) fn status(report: &Report) -> String {
     let unreachable = |peer: &&PeerLine| !peer.connected && peer.error.is_some();
     for peer in report.peers.iter().filter(unreachable) {
         let why = peer.error.as_deref().unwrap_or_default();
-        let at = peer.address.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+        let at = peer.address.as_ref().filter(|at| !at.is_empty());
+        let at = at.map(|at| format!(" at {at}")).unwrap_or_default();
         lines.push(wrapped("", &format!("no connection to {}{at}: {why}", peer.node)));
     }
     lines.join("\n")
@@ -93,9 +94,18 @@ fn lists(report: &Report) -> Vec<String> {
     }
     if let Some(proposed) = proposed {
         let joins: Vec<_> = proposed.iter().filter(|id| !ids.contains(id)).cloned().collect();
-        let waits = match joins.is_empty() {
-            true => String::new(),
-            false => format!("; it takes effect once {} runs and is reached", joins.join(", ")),
+        let was_member = |id: &String| {
+            let peer = report.peers.iter().find(|peer| peer.node == *id);
+            let heard = peer.and_then(|peer| peer.heard.as_ref()).filter(|heard| heard.fresh);
+            heard.is_some_and(|heard| heard.other_list && heard.generation < *generation)
+        };
+        let waits = match joins.first() {
+            None => String::new(),
+            Some(id) if was_member(id) => format!(
+                "; {id} has an older list: if it was a member before, stop it, remove its ballot and \
+                 start it again"
+            ),
+            Some(id) => format!("; it takes effect once {id} runs and is reached"),
         };
         lines.push(format!("proposed to follow: {}{waits}", proposed.join(", ")));
     }

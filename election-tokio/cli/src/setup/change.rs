@@ -4,14 +4,17 @@
 
 use super::{
     folder::{Folder, Readers},
-    init::{CLUSTER, checked, make_key},
+    init::{CLUSTER, counts, fit, make_key},
 };
 use crate::{
     arguments::{AddOptions, MemberAt, MoveOptions, RemoveOptions},
     cluster::{Client, File},
     exit::{Exit, Failed, print},
 };
+use election_driver::file::{ClusterFile, ClusterFileError};
+use election_tokio::{Tokio, core::quorum::Warning};
 use std::{
+    fmt::Display,
     fs,
     path::{Path, PathBuf},
 };
@@ -24,24 +27,23 @@ pub(crate) async fn add(options: &AddOptions) -> Result<Exit, Failed> {
         let why = "is a member already; choose another id, or use `election cluster move`";
         return Err(Failed::new(format!("{}: {id} {why}", file.what())));
     }
-    let warnings = checked(&file.election, &all(&file, Some((id, address)), None))?;
+    fit(id, address)?;
+    let edited = file.with_member(id, address, *witness);
+    let (edited, warnings) = checked(edited)?;
     completed(&file).await?;
-    let text = file.with_member(id, address, *witness);
     let has_keys = file.certificates()?.is_some();
+    let out = key.out.clone().unwrap_or_else(|| PathBuf::from(id));
     if has_keys {
         make_key(&file, id, key, false)?;
-        let out = key.out.clone().unwrap_or_else(|| PathBuf::from(id));
-        Folder::made(out)?.write(CLUSTER, &text, Readers::Anybody)?;
+        Folder::made(out.clone())?.write(CLUSTER, edited.text(), Readers::Anybody)?;
     }
-    replace(cluster, &text)?;
-    let how = match has_keys {
-        true => "its directory to its machine",
-        false => "it to the new member",
-    };
+    replace(cluster, edited.text())?;
+    let what = if has_keys { out.display() } else { cluster.display() };
     print(format!(
-        "{id} is listed, under generation {}. Copy {how}, start it there, and copy {} to every other \
-         member: within seconds the leader proposes {id}. It is a member once `election status` names it",
-        file.generation + 1,
+        "{id} is listed, under generation {}. Copy {what} to its machine and start it there; copy {} to \
+         every other member. Within seconds the leader proposes {id}. It is a member once `election \
+         status` names it",
+        edited.generation,
         cluster.display()
     ))?;
     warnings.iter().try_for_each(|warning| print(format!("warning: {warning}")))?;
@@ -52,15 +54,19 @@ pub(crate) async fn add(options: &AddOptions) -> Result<Exit, Failed> {
 pub(crate) async fn remove(options: &RemoveOptions) -> Result<Exit, Failed> {
     let RemoveOptions { member: id, cluster } = options;
     let file = File::read(cluster)?;
-    let text = file.without_member(id).ok_or_else(|| file.unknown(id))?;
-    let warnings = checked(&file.election, &all(&file, None, Some(id)))?;
+    let edited = file.without_member(id).ok_or_else(|| file.unknown(id))?;
+    if file.members().count() == 1 {
+        let why = "is the only member, and a cluster needs one; add another first";
+        return Err(Failed::new(format!("{}: {id} {why}", file.what())));
+    }
+    let (edited, warnings) = checked(edited)?;
     completed(&file).await?;
-    replace(cluster, &text)?;
+    replace(cluster, edited.text())?;
     print(format!(
         "{id} is no longer listed, from generation {} on. Copy {} to every member, {id} included: within \
          seconds the leader proposes the new list. Stop {id} once `election status` says that a majority \
          has recorded it; if {id} leads, another member is elected then",
-        file.generation + 1,
+        edited.generation,
         cluster.display()
     ))?;
     warnings.iter().try_for_each(|warning| print(format!("warning: {warning}")))?;
@@ -71,9 +77,10 @@ pub(crate) async fn remove(options: &RemoveOptions) -> Result<Exit, Failed> {
 pub(crate) fn relocate(options: &MoveOptions) -> Result<Exit, Failed> {
     let MoveOptions { member: MemberAt { id, address }, cluster } = options;
     let file = File::read(cluster)?;
-    let text = file.with_address(id, address).ok_or_else(|| file.unknown(id))?;
-    checked(&file.election, &all(&file, Some((id, address)), Some(id)))?;
-    replace(cluster, &text)?;
+    let edited = file.with_address(id, address).ok_or_else(|| file.unknown(id))?;
+    fit(id, address)?;
+    let (edited, _) = checked(edited)?;
+    replace(cluster, edited.text())?;
     print(format!(
         "{id} is listed at {address}. Copy {} to every member; within seconds they look for {id} there, \
          too. Then restart {id} at the new address",
@@ -82,17 +89,23 @@ pub(crate) fn relocate(options: &MoveOptions) -> Result<Exit, Failed> {
     Ok(Exit::OK)
 }
 
-/// The members of the file, with one more and one less.
-fn all(file: &File, more: Option<(&String, &String)>, less: Option<&String>) -> Vec<MemberAt> {
-    let known = file.members().filter(|(id, _)| less.is_none_or(|less| less != id));
-    let more = more.map(|(id, address)| (&**id, &**address));
-    let at = |(id, address): (&str, &str)| MemberAt { id: id.into(), address: address.into() };
-    known.chain(more).map(at).collect()
+/// What an edit has made of a file, if members could start with it; and what its number of members is no
+/// good for.
+fn checked(
+    edited: Result<ClusterFile, ClusterFileError>,
+) -> Result<(ClusterFile, Vec<Warning>), Failed> {
+    let unwritten = |why: &dyn Display| Failed::new(format!("{why}; nothing was written"));
+    let edited = edited.map_err(|error| unwritten(&error))?;
+    let first = edited.members().next().map(|(id, _)| id.to_owned()).unwrap_or_default();
+    let builder = edited.builder(Tokio, first).map_err(|error| unwritten(&error))?;
+    let built = builder.without_data().ballot("ballot").build();
+    let warnings = counts(&built.map_err(|error| unwritten(&error))?);
+    Ok((edited, warnings))
 }
 
 /// Asks a member that runs here whether the file's list is in force and can change.
 async fn completed(file: &File) -> Result<(), Failed> {
-    let Some(report) = Client::somebody(file).await else {
+    let Some(report) = Client::somebody(file).await? else {
         return print(
             "note: no member of the cluster runs here, so nobody was asked whether the last change is \
              complete; `election status` tells on a member's machine",

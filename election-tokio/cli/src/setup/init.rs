@@ -100,30 +100,40 @@ impl Signed {
 
 /// The same checks as at a start, before anything is written. Returns what the number of members is no
 /// good for.
-pub(super) fn checked(election: &str, members: &[MemberAt]) -> Result<Vec<Warning>, Failed> {
+fn checked(election: &str, members: &[MemberAt]) -> Result<Vec<Warning>, Failed> {
     Namespace::new(election).map_err(|error| Failed::of("--election", &error))?;
     let first = members.first().map_or("", |member| &*member.id);
     let mut builder = Cluster::builder(election).node(first).without_data().insecure();
     for MemberAt { id, address } in members {
-        if id.contains('/') || id.starts_with('.') || id == KEPT {
-            return Err(Failed::new(format!(
-                "the member id {id:?} cannot be the name of a directory; choose another id"
-            )));
-        }
-        if is_unspecified(address) {
-            return Err(Failed::new(format!(
-                "{id}={address}: at this address the others find themselves instead of {id}; write \
-                 the address at which they reach {id}, and say where {id} listens when you start \
-                 it (--listen)"
-            )));
-        }
+        fit(id, address)?;
         builder = builder.member(id, address);
     }
     let built = builder.ballot("ballot").build();
     let built = built.map_err(|error| Failed::new(error.to_string()))?;
+    Ok(counts(&built))
+}
+
+/// Checks that a member can have this id and this address.
+pub(super) fn fit(id: &str, address: &str) -> Result<(), Failed> {
+    if id.contains('/') || id.starts_with('.') || id == KEPT {
+        return Err(Failed::new(format!(
+            "the member id {id:?} cannot be the name of a directory; choose another id"
+        )));
+    }
+    if is_unspecified(address) {
+        return Err(Failed::new(format!(
+            "{id}={address}: at this address the others find themselves instead of {id}; write the \
+             address at which they reach {id}, and say where {id} listens when you start it (--listen)"
+        )));
+    }
+    Ok(())
+}
+
+/// What the number of members is no good for.
+pub(super) fn counts(cluster: &Cluster) -> Vec<Warning> {
     let counts =
         |it: &Warning| matches!(it, Warning::Alone | Warning::TwoMembers | Warning::EvenMembers(_));
-    Ok(built.warnings().filter(counts).collect())
+    cluster.warnings().filter(counts).collect()
 }
 
 /// Together: none is of use without the others.

@@ -97,6 +97,11 @@ fn a_cluster_grows_and_shrinks_under_one_leadership() {
         growing.shrink(id);
         growing.hold(rest, generation);
         process.says("the list of members in force does not have it");
+        // It answers until it is stopped, and does not say that nobody leads.
+        growing.members.until("no word on who leads", id, |status| {
+            let why = status["unknown"].as_str().unwrap_or_default();
+            why.contains("this node is no member")
+        });
         process.send(Signal::TERM);
         process.exit();
     }
@@ -115,6 +120,45 @@ fn a_leader_that_is_removed_hands_over_and_ends_its_job() {
     assert!(all.iter().any(|each| each.pid() == next.elector));
     assert!(!alive(job.pid));
     all[first].says("not ready: the list of members in force does not have it");
+    // It knows the list in force, and goes on to answer.
+    growing.members.until("the next leader", IDS[first], |status| status["leader"].is_string());
+}
+
+#[test]
+fn a_new_member_takes_the_address_of_a_removed_one() {
+    let mut growing = Growing::new();
+    let (mut all, job, first) = growing.members.led();
+    let dead = (first + 1) % 3;
+    all[dead].kill();
+    growing.shrink(IDS[dead]);
+    let rest: Vec<_> = IDS.iter().copied().filter(|id| *id != IDS[dead]).collect();
+    growing.hold(&rest, 1);
+    let address = growing.members.address(dead).to_owned();
+    let _n4 = growing.grow("n4", &address);
+    growing.hold(&[&rest[..], &["n4"]].concat(), 2);
+    assert!(alive(job.pid));
+}
+
+#[test]
+fn a_file_with_which_no_member_could_start_is_not_written() {
+    let growing = Growing::new();
+    let members = &growing.members;
+    let file = members.file_of("n2");
+    let refuses = |text: &str, command: &mut Command, words: &[&str]| {
+        fs::write(&file, text).expect("a file of our own");
+        refused(&members.world.output(command), 125, words);
+        assert_eq!(fs::read_to_string(&file).expect("a file of our own"), text, "{words:?}");
+    };
+    let good = fs::read_to_string(&file).expect("a file of our own");
+    let prefers = good.replacen('\n', "\npreferred = \"n3\"\n", 1);
+    let nothing = "nothing was written";
+    refuses(&prefers, &mut growing.change("remove", &["n3"]), &["(`preferred`)", nothing]);
+    let inline = "election = 'e'\ninsecure = true\nmember = [{ id = 'n1', address = 'a:1' }]\n";
+    refuses(inline, &mut growing.add("n4", "b:1"), &["below a line [[member]]", nothing]);
+    refuses(inline, &mut growing.change("remove", &["n1"]), &["is the only member"]);
+    refuses(&good, &mut growing.change("remove", &["n9"]), &["name one of n1, n2, n3"]);
+    let taken = format!("n4={}", members.address(0));
+    refuses(&good, &mut growing.change("add", &[&taken]), &["have the same address", nothing]);
 }
 
 #[test]
