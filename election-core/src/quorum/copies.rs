@@ -7,7 +7,7 @@ use crate::quorum::{
 /// How many nodes have the data up to a position; see [`Quorum::copies`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Copies {
-    /// The data nodes that have it, this node included.
+    /// The data nodes that have it, this node included as long as it is a member.
     pub data_nodes: usize,
     /// The witnesses that have recorded it durably.
     pub witnesses: usize,
@@ -26,7 +26,8 @@ impl Quorum {
         let has =
             |known: Position| known.history == position.history && known.offset >= position.offset;
         let members = self.config.members();
-        let own = self.data.is_known() && !self.data.is_witness() && has(self.data.position());
+        let own = members.is_voter(self.me) && !self.data.is_witness();
+        let own = own && self.data.is_known() && has(self.data.position());
         let mut copies = Copies { data_nodes: usize::from(own), witnesses: 0 };
         for peer in members.others().filter(|peer| members.is_voter(*peer)) {
             let says = |view: &View| {

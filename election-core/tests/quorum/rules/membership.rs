@@ -56,6 +56,19 @@ fn a_primary_that_removes_itself_hands_over() {
     );
 }
 
+/// Until it hands over, it leads on, and what it has is no copy of a member.
+#[test]
+fn a_primary_that_is_no_member_does_not_count_its_own_data() {
+    let mut net = Net::of(&["a", "b", "c"]);
+    assert_eq!(net.lead(), "a");
+    net.change(&remove("a"));
+    let copies = |net: &Net| net.quorum("a").copies(Position::default()).data_nodes;
+    assert_eq!(copies(&net), 3);
+    assert!(net.wait(2_000, |net| have(net, &["a"], 1)));
+    assert_eq!((net.leaders(), copies(&net)), (vec!["a"], 0), "nobody has said to be on the list");
+    assert!(net.wait(2_000, |net| copies(net) == 2));
+}
+
 #[test]
 fn a_primary_that_was_alone_stops_without_its_new_members() {
     let mut net = Net::of(&["a"]).with("b", &["a", "b"]).with("c", &["a", "b", "c"]);
