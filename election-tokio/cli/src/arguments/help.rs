@@ -245,10 +245,10 @@ Examples:
     election cluster add-key n2 --cluster n2/cluster.toml --out renewed";
 
 pub(super) const CHANGE: &str = "\
-Members change one at a time: copy the file to every member, wait until `election status` says that \
-a majority has recorded the new list, and only then make the next change. If a member runs on this \
-machine, it is asked whether the last change is complete.\n\nExit codes: 0 the file was written; \
-125 it was not, the last change is not complete, or a usage error.";
+Exit codes: 0 the file was written; 125 it was not, the last change is not complete, or a usage \
+error.\n\nMembers change one at a time: copy the file to every member, wait until `election status` \
+says that a majority has recorded the new list, and only then make the next change. If a member runs \
+on this machine, it is asked whether the last change is complete.";
 
 pub(super) const ADD_EXAMPLES: &str = "\
 Examples:

@@ -25,7 +25,11 @@ pub(super) fn status(report: &Report) -> String {
     if let (Some(trusted), Some(stop)) = (report.trusted_ms, report.stop_ms) {
         let (trusted, stop) = (span(trusted), span(stop));
         let (supporters, majority) = (report.supporters, report.majority);
-        let count = report.members.ids.len().max(supporters);
+        // An older member does not say who the members are.
+        let count = match report.members.ids.len() {
+            0 => report.peers.len() + 1,
+            members => members,
+        };
         say(
             "trust",
             &format!(
