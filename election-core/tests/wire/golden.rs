@@ -306,6 +306,68 @@ fn the_longest_frames_are_as_long_as_documented() {
     }
 }
 
+/// Ids by their places, of which one is free; then the list in force, the one before and none to follow.
+#[test]
+fn lists_are_sent_by_places() {
+    let list = |generation, bits, witnesses| MemberList {
+        generation,
+        voters: PeerSet::from_bits(bits),
+        witnesses: PeerSet::from_bits(witnesses),
+    };
+    let ids = ["primary-east", "", "w"].map(|id| NodeId::new(id).ok());
+    let (now, before) = (list(3, 0b101, 0b100), list(2, 0b001, 0));
+    let lists = Membership::new(ids.to_vec(), Fingerprint::new(9), now, Some(before), None);
+    let stamp = Some(stamp(LIFE, 5));
+    let lists = Message::Lists { epoch: Epoch::new(7), lists: lists.unwrap().into(), stamp };
+    assert_eq!(
+        String::from_utf8(encode("primary-east", &lists, Dialect::Extended)).unwrap(),
+        "*15\r\n$5\r\nlists\r\n$1\r\n7\r\n$12\r\nprimary-east\r\n\
+         $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n$1\r\n9\r\n\
+         $16\r\n primary-east  w\r\n$1\r\n3\r\n$1\r\n5\r\n$1\r\n4\r\n$1\r\n1\r\n$1\r\n0\r\n\
+         $1\r\n0\r\n$1\r\n0\r\n$1\r\n0\r\n"
+    );
+}
+
+/// A new member has a place beside the others, and the connections of these stay what they are.
+#[test]
+fn another_list_is_encoded_and_decoded_by() {
+    let (old, new) = (["a", "b"], ["a", "b", "c"]);
+    let frame = |of: &str, ids: &[&str]| {
+        let mut frame = Frame::new();
+        let encoder = Encoder::new(members_of(ids, of)).unwrap();
+        encoder.encode(&announce(), Dialect::Extended, &mut frame).to_vec()
+    };
+    let mut known = Decoder::new(members_of(&old, "a"));
+    known.read(&mut &*frame("b", &old)).unwrap();
+    let mut stranger = Decoder::new(members_of(&old, "a"));
+    for decoder in [&mut known, &mut stranger] {
+        decoder.decode_by(members_of(&new, "a"));
+    }
+    assert_eq!(known.peer(), Some(Peer::new(1)));
+    assert!(known.read(&mut &*frame("b", &new)).is_ok());
+    assert!(stranger.read(&mut &*frame("c", &new)).is_ok());
+    assert_eq!(stranger.peer(), Some(Peer::new(2)));
+}
+
+/// What was read before names members by the places that they had.
+#[test]
+fn a_repeated_frame_is_read_by_the_new_list() {
+    let nominee = Some(Peer::new(2));
+    let extension = heartbeat().extension.map(|said| Extension { nominee, ..said });
+    let encoder = Encoder::new(members_of(&["a", "b", "c"], "b")).unwrap();
+    let mut frame = Frame::new();
+    let heartbeat = Message::Heartbeat(Heartbeat { extension, ..heartbeat() });
+    let bytes = encoder.encode(&heartbeat, Dialect::Extended, &mut frame);
+    let nominee = |decoder: &mut Decoder| match decoder.read(&mut &*bytes) {
+        Ok(Some(Message::Heartbeat(said))) => said.extension.unwrap().nominee,
+        other => panic!("{other:?}"),
+    };
+    let mut decoder = Decoder::new(members_of(&["a", "b", "c"], "a"));
+    assert_eq!([0, 1].map(|_| nominee(&mut decoder)), [Some(Peer::new(2)); 2]);
+    decoder.decode_by(members_of(&["a", "b", "b1", "c"], "a"));
+    assert_eq!(nominee(&mut decoder), Some(Peer::new(3)));
+}
+
 fn maintenance() -> Message {
     let record = Maintenance {
         number: 3,

@@ -94,7 +94,6 @@ pub(crate) const DRIVER: Subject = Subject {
         "quorum/link.rs",
         "quorum/lookup.rs",
         "quorum/node.rs",
-        "quorum/roster.rs",
         "quorum/start.rs",
         "shared.rs",
         "timer.rs",

@@ -7,7 +7,7 @@ mod walk;
 
 use super::*;
 use crate::net::{Net, add, id as name, remove};
-use election_core::quorum::{ChangeRefusal, Membership};
+use election_core::quorum::{ChangeRefusal, Fingerprint, Membership};
 
 /// Whether all of these nodes have recorded this generation.
 fn have(net: &Net, names: &[&str], generation: u64) -> bool {
@@ -262,4 +262,15 @@ fn a_member_that_was_proposed_in_vain_leaves_its_place() {
         long = next.establish().unwrap();
     }
     assert_eq!(long.established().voters.count(), 1 + 19, "29 bytes and a separator each");
+}
+
+/// Two clusters may have come to the same members in the same places.
+#[test]
+fn a_later_list_is_told_apart_by_the_first_of_its_cluster() {
+    let net = Net::of(&["a", "b"]);
+    let members = net.quorum("a").config().members();
+    let lists = members.first_lists().propose(epoch(1), &add("c")).unwrap().establish().unwrap();
+    let (now, before) = (*lists.established(), lists.parent().copied());
+    let other = Membership::new(lists.ids().to_vec(), Fingerprint::new(1), now, before, None);
+    assert_ne!(members.fingerprint_of(&lists), members.fingerprint_of(&other.unwrap()));
 }
